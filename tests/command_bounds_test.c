@@ -116,6 +116,34 @@ static void test_what_failed_in_a_batch_comes_before_what_went_well(void **state
     tools_end(&t);
 }
 
+/* I3: what is all shown is not kept as well, however close it comes to the budget. */
+static void test_what_just_fits_names_no_artifact(void **state)
+{
+    static const char *const lines[] = {"", " >&2; echo 'it failed' >&2",
+                                        "; seq 90; seq 2000 2020 >&2"};
+    struct tools t;
+    int whole = 0, kept = 0;
+
+    (void)state;
+    tools_start(&t, NULL);
+    for (size_t i = 0; i < WBI_COUNT(lines); i++)
+        for (int last = 1010; last < 1160; last += 7) {
+            char line[100];
+            wb_result *r;
+            bool artifact;
+            (void)snprintf(line, sizeof(line), "seq 1000 %d%s", last, lines[i]);
+            r = exec_line(&t, line, ",\"max_output_tokens\":300");
+            artifact = strstr(receipt_of(r), " artifact: ") != NULL;
+            assert_in_range(wbi_tokens(wbi_str_z(receipt_of(r))), 1, 300);
+            assert_int_equal(artifact, strstr(receipt_of(r), " truncated") != NULL);
+            whole += !artifact;
+            kept += artifact;
+            wb_result_free(r);
+        }
+    assert_true(whole > 10 && kept > 10);
+    tools_end(&t);
+}
+
 /* C6.4: where there is room for one stream alone it is stderr of what failed, of a task as well. */
 static void test_a_failed_task_shows_its_stderr_first(void **state)
 {
@@ -235,6 +263,7 @@ int main(void)
         cmocka_unit_test(test_a_stopped_batch_tells_what_had_ended),
         cmocka_unit_test(test_a_batch_keeps_to_its_budget_and_loses_nothing),
         cmocka_unit_test(test_what_failed_in_a_batch_comes_before_what_went_well),
+        cmocka_unit_test(test_what_just_fits_names_no_artifact),
         cmocka_unit_test(test_a_failed_task_shows_its_stderr_first),
         cmocka_unit_test(test_a_task_tells_what_it_cannot_give),
         cmocka_unit_test(test_the_output_limit_counts_what_it_drops),

@@ -66,9 +66,9 @@ static wb_rc choose_lines(struct chooser *c, struct wbi_preview *ret)
     if (rc != WB_OK || c->n == 0)
         return rc;
     /* prices are estimates from above: what the text really left is used too */
-    c->spent = c->rendered + 12 * WBI_TOKEN_UNIT;
+    c->spent = c->rendered + 4 * WBI_TOKEN_UNIT;
     c->units = units;
-    if (c->spent + 40 * WBI_TOKEN_UNIT > units)
+    if (c->spent + 20 * WBI_TOKEN_UNIT > units)
         return WB_OK;
     rc = wbi_choose_more(c);
     if (rc == WB_OK)

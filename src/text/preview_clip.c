@@ -12,9 +12,13 @@
 #define PART_MOST (512u * 1024u)
 #define GROW_LEAST (16u * WBI_TOKEN_UNIT)
 
+#define PIECED_FROM 1500u /* bytes of a line that may be a whole report */
+#define PIECED_MOST (256u * 1024u)
+#define PLACE_LEAST (90u * WBI_TOKEN_UNIT) /* a place is worth so much */
+
 struct parts {
-    struct wbi_str part[3];
-    uint64_t at[3]; /* offsets within the line */
+    struct wbi_str part[2 + PLACES_IN_LINE];
+    uint64_t at[2 + PLACES_IN_LINE]; /* offsets within the line */
     size_t n;
 };
 
@@ -154,6 +158,76 @@ static wb_rc clip_long(struct chooser *c, struct pick *p, uint64_t cap)
     return join(c, r, &ps, &p->text);
 }
 
+/* ---- reports on one line ---- */
+
+static bool is_near(uint32_t a, uint32_t b)
+{
+    return a < b + PART && b < a + PART;
+}
+
+/* Not found in lines that tell nothing, nor once much was looked at. */
+static wb_rc find_places(struct chooser *c, struct pick *p)
+{
+    const struct record *r = p->rec;
+    struct places *found;
+    wb_rc rc;
+
+    if (p->places != NULL || r->severity < FAILURE || r->bytes < PIECED_FROM ||
+        c->pieced + r->bytes > PIECED_MOST)
+        return WB_OK;
+    c->pieced += r->bytes;
+    found = wbi_arena_zalloc(c->arena, sizeof *found);
+    if (found == NULL)
+        return WB_ENOMEM;
+    rc = fetch(c, r, 0, r->bytes, &found->text);
+    if (rc == WB_OK)
+        rc = wbi_find_places(c, found->text, found->at, &found->n);
+    if (found->n == 1 && is_near(found->at[0], r->hit))
+        found->n = 0;
+    p->places = found;
+    return rc;
+}
+
+/* A little of both ends, and what stands around as many places as there is room for. */
+static void parts_at_places(const struct places *f, uint64_t units, struct parts *ps)
+{
+    uint64_t at;
+    uint32_t place[PLACES_IN_LINE];
+    size_t n = 1, k;
+    struct wbi_str part;
+
+    while (n < f->n && units / (n + 1) >= PLACE_LEAST)
+        n++;
+    units -= n * GAP_UNITS; /* that between two parts much is left out */
+    for (size_t i = 0; i < n; i++) {
+        for (k = i; k > 0 && place[k - 1] > f->at[i]; k--)
+            place[k] = place[k - 1];
+        place[k] = f->at[i];
+    }
+    add_part(ps, wbi_str_head(f->text, wbi_tokens_prefix(f->text, units * 18 / 100)), 0);
+    for (size_t i = 0; i < n; i++) {
+        at = 0;
+        part = window(f->text, place[i], units * 7 / 10 / n, &at);
+        add_part(ps, part, at);
+    }
+    at = 0;
+    part = last_part(f->text, units * 12 / 100, &at);
+    add_part(ps, part, at);
+}
+
+static wb_rc clip_at_places(struct chooser *c, struct pick *p, uint64_t cap)
+{
+    struct parts ps = {.n = 0};
+
+    parts_at_places(p->places, cap - 14 * WBI_TOKEN_UNIT, &ps);
+    return join(c, p->rec, &ps, &p->text);
+}
+
+static bool has_places(const struct pick *p)
+{
+    return p->places != NULL && p->places->n > 0;
+}
+
 /* Context may cost less than the line that tells what went wrong; lines of
  * ordinary length stay whole unless the budget is tiny. */
 static uint64_t cap_of(const struct chooser *c, const struct record *r)
@@ -177,7 +251,14 @@ wb_rc wbi_pick_load(struct chooser *c, struct pick *p)
 
     if (p->text.p != NULL)
         return WB_OK;
-    if (p->rec->bytes > READ_WHOLE) {
+    if (p->rec->bytes > cap / WBI_TOKEN_UNIT * 2)
+        rc = find_places(c, p);
+    if (rc != WB_OK)
+        return rc;
+    if (has_places(p)) {
+        p->clipped = true;
+        rc = clip_at_places(c, p, cap);
+    } else if (p->rec->bytes > READ_WHOLE) {
         p->clipped = true;
         rc = clip_long(c, p, cap);
     } else {
@@ -269,8 +350,12 @@ static wb_rc grow(struct chooser *c, struct pick *p, uint64_t more)
     struct parts ps = {.n = 0};
     struct wbi_str before = p->text;
     uint64_t units, most = p->units + more;
-    wb_rc rc = grow_parts(c, p->rec, most - 14 * WBI_TOKEN_UNIT, &ps);
+    wb_rc rc = WB_OK;
 
+    if (has_places(p))
+        parts_at_places(p->places, most - 14 * WBI_TOKEN_UNIT, &ps);
+    else
+        rc = grow_parts(c, p->rec, most - 14 * WBI_TOKEN_UNIT, &ps);
     if (rc == WB_OK)
         rc = join(c, p->rec, &ps, &p->text);
     if (rc != WB_OK)

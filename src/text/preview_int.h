@@ -8,18 +8,21 @@
 
 enum line_flags {
     LINE_BLANK = 1,
-    LINE_HEADING = 2,  /* ends in a colon, or opens a file in a diff */
-    LINE_ATTACHED = 4, /* a frame, a caret, a quoted source line: belongs to the one above */
-    LINE_QUERY = 8,    /* holds a rarer word of the command */
-    LINE_LONG = 16,    /* of what follows its start only words were looked for */
-    LINE_TRACE = 32,   /* opens a chain of frames whose message comes last */
-    LINE_PASSED = 64,  /* reports a success */
-    LINE_FILE = 128,   /* names the next file of a diff */
-    LINE_PLACE = 256,  /* names a line of a file */
-    LINE_ODD = 512,    /* a number in it is unlike those of all lines of its shape */
-    LINE_PEAK = 2048,  /* a number in it was the largest or smallest so far */
-    LINE_CODE = 1024,  /* letters with digits right behind them, perhaps a code */
-    LINE_TIMES = 4096  /* the lines that repeat it differ in the time they begin with */
+    LINE_HEADING = 2,     /* ends in a colon, or opens a file in a diff */
+    LINE_ATTACHED = 4,    /* a frame, a caret, a quoted source line: belongs to the one above */
+    LINE_QUERY = 8,       /* holds a rarer word of the command */
+    LINE_LONG = 16,       /* of what follows its start only words were looked for */
+    LINE_TRACE = 32,      /* opens a chain of frames whose message comes last */
+    LINE_PASSED = 64,     /* reports a success */
+    LINE_FILE = 128,      /* names the next file of a diff */
+    LINE_PLACE = 256,     /* names a line of a file */
+    LINE_ODD = 512,       /* a number in it is unlike those of all lines of its shape */
+    LINE_PEAK = 2048,     /* a number in it was the largest or smallest so far */
+    LINE_CODE = 1024,     /* letters with digits right behind them, perhaps a code */
+    LINE_TIMES = 4096,    /* the lines that repeat it differ in the time they begin with */
+    LINE_VALUE = 8192,    /* names a value that was expected or that came */
+    LINE_VERDICT = 16384, /* names what failed, and not why */
+    LINE_MARKED = 32768   /* a marked line of an assertion */
 };
 
 #define NUMBERS_MAX 8u
@@ -75,6 +78,13 @@ void wbi_line_look_with(const struct words *w, struct wbi_str text, size_t n, si
 /* It says which test begins: the words of a name tell nothing of how it went. */
 bool wbi_announces(struct wbi_str line, size_t start);
 bool wbi_quotes_code(struct wbi_str line, size_t start, uint8_t indent);
+
+/* preview_evidence.c: line names the value that was expected, or the one that came. */
+bool wbi_names_value(struct wbi_str line, size_t start);
+/* It names both: expected: <3> but was: <4>. */
+bool wbi_compares(struct wbi_str line, size_t start);
+/* It names what failed and says nothing else; marked: by a mark before it. */
+bool wbi_names_failed(struct wbi_str line, size_t start, bool marked);
 
 /* What is known of a long line from what follows its start. */
 struct later_part {
@@ -187,8 +197,17 @@ struct pick {
     float score;
     bool priced;
     bool clipped;
-    bool frame;     /* of a chain that was looked at */
-    bool elsewhere; /* complains of something that belongs elsewhere than the rest */
+    bool frame;                  /* of a chain that was looked at */
+    bool elsewhere;              /* complains of something that belongs elsewhere than the rest */
+    const struct places *places; /* of a very long line, once looked for */
+};
+
+/* Where in a line that tells a failure its reasons may stand, best first. */
+#define PLACES_IN_LINE 4u
+struct places {
+    uint32_t at[PLACES_IN_LINE];
+    size_t n;
+    struct wbi_str text; /* of the line */
 };
 
 #define GAP_UNITS (14u * 256u)
@@ -217,6 +236,8 @@ struct chooser {
     uint64_t units; /* budget */
     uint64_t spent;
     uint64_t line_cap; /* units one line may cost */
+    bool reasons;      /* some complaints say why */
+    uint64_t pieced;   /* bytes of long lines that were looked at piece by piece */
     uint32_t wave;
     uint64_t *seen;          /* lines that were offered as rare, by what they say */
     struct outline *outline; /* NULL without one */
@@ -263,6 +284,9 @@ WB_MUST_CHECK wb_rc wbi_pick_price(struct chooser *c, struct pick *p);
 WB_MUST_CHECK wb_rc wbi_pick_load(struct chooser *c, struct pick *p);
 /* Lines that are shown in parts get so many units more, shared between them. */
 WB_MUST_CHECK wb_rc wbi_grow_clipped(struct chooser *c, uint64_t left);
+/* preview_pieces.c: up to PLACES_IN_LINE places in the text of a long line, best first. */
+WB_MUST_CHECK wb_rc wbi_find_places(struct chooser *c, struct wbi_str text, uint32_t *place,
+                                    size_t *ret_n);
 /* preview_select.c */
 WB_MUST_CHECK wb_rc wbi_choose(struct chooser *c);
 /* Spend what c->spent leaves of c->units on rare lines and both ends. */
@@ -277,6 +301,16 @@ float wbi_command_score(const struct chooser *c, const struct record *r);
 /* Scores of all picks: for telling of a failure; for being a heading, a summary, unlike others. */
 WB_MUST_CHECK wb_rc wbi_score_failures(struct chooser *c);
 WB_MUST_CHECK wb_rc wbi_score_rare(struct chooser *c);
+/* preview_evidence.c: among scored failures, those that say why come before what is only named. */
+void wbi_prefer_reasons(struct chooser *c);
+/* Complaint i says why something failed; values are named right below it. */
+bool wbi_is_reason(const struct chooser *c, size_t i);
+bool wbi_has_values(const struct chooser *c, size_t i);
+/* What stands behind the mark of a marked line. */
+struct wbi_str wbi_marked_text(struct wbi_str line);
+/* Offer complaint i with the values and changes below it; again: these alone. */
+WB_MUST_CHECK wb_rc wbi_offer_reason(struct chooser *c, size_t i, bool again, uint64_t limit,
+                                     bool *ret_taken);
 /* preview_fill.c: spend what is left on both ends. */
 WB_MUST_CHECK wb_rc wbi_fill(struct chooser *c);
 /* Lines between two shown ones, where they cost little more than the notice. */
@@ -303,6 +337,10 @@ bool wbi_roots_rare(const struct roots *r, uint64_t root, uint32_t one_in);
 WB_MUST_CHECK wb_rc wbi_mark_elsewhere(struct chooser *c);
 /* Frames below failure i that belong elsewhere than most of a long chain. */
 WB_MUST_CHECK wb_rc wbi_choose_frames(struct chooser *c, size_t i, uint64_t limit);
+/* The first frame below failure i that is none of a library, where the first of all is one;
+ * *ret_found tells that there is one. */
+WB_MUST_CHECK wb_rc wbi_choose_own_frame(struct chooser *c, size_t i, uint64_t limit,
+                                         bool *ret_found);
 /* preview_outline.c: the few lines that the others are indented under: found, with room
  * kept for them; then told as far as they are not shown. */
 WB_MUST_CHECK wb_rc wbi_choose_outline(struct chooser *c);

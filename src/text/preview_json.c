@@ -18,6 +18,7 @@
 #define NARROW 3u
 #define NAME_BYTES 48u
 #define HEAD_BYTES 40u
+#define WHY_BYTES 120u
 #define NAMES_MAX 64u
 #define NAMES_MIN 4u
 
@@ -34,8 +35,11 @@ static const struct fold folds[] = {
     {12, 160, 14, 5},    {9, 120, 12, 4},    {7, 100, 11, 4},    {5, 80, 10, 3},
     {4, 70, 9, 3},       {3, 60, 8, 3},      {3, 40, 7, 2},      {2, 40, 6, 2},
     {2, 24, 5, 2},       {1, 24, 4, 2},      {1, 16, 3, 2},      {1, 16, 2, 2},
-    {1, 16, 1, 2},       {0, 40, 1, 2},      {0, 16, 1, 2},      {1, 16, 0, 2},
+    {1, 16, 1, 2},       {0, 40, 1, 2},      {0, 16, 1, 2},
 };
+/* Where there is hardly any room: the way to what tells of a failure, or nothing noted. */
+static const struct fold ways[] = {{0, 40, 1, 1}, {0, 24, 1, 1}, {0, 16, 1, 1}};
+static const struct fold least = {1, 16, 0, 2};
 
 struct level {
     const wbi_json *next; /* next element, or key of the next member */
@@ -119,10 +123,14 @@ static const wbi_json *unfold(struct shower *s, struct wbi_str text)
     return v;
 }
 
-static void show_string(struct shower *s, struct wbi_str text, bool important)
+/* The text v, or as much of it as this fold shows; of what tells of the failure a sentence. */
+static void show_string(struct shower *s, const wbi_json *v, bool important)
 {
+    struct wbi_str text = wbi_json_str(v);
     size_t most = important ? s->fold.bytes * 4 : s->fold.bytes, n;
 
+    if (most < WHY_BYTES && wbi_notes_why(s->notes, v, s->fold.notes))
+        most = WHY_BYTES;
     if (text.n > 200 && repeated(s, text)) {
         refer_to(s, text);
         return;
@@ -188,8 +196,10 @@ static bool shown_before(const struct shower *s, const wbi_json *v)
 /* Where telling elements are shown few others are needed. */
 static size_t usual_items(const struct shower *s, const wbi_json *v, bool object)
 {
-    size_t least = s->fold.items > 0 ? s->fold.items : 1, items = least * (object ? 3 : 1);
+    size_t one = s->fold.items > 0 ? s->fold.items : 1, items = one * (object ? 3 : 1);
 
+    if (s->fold.depth == 1) /* hardly any room */
+        return object && wbi_notes_has(s->notes, v, s->fold.notes) ? 3 : 1;
     if (object && wbi_notes_has(s->notes, v, s->fold.notes))
         return items + 6; /* it is shown because of what it says */
 
@@ -286,7 +296,7 @@ static void show_value(struct shower *s, const wbi_json *v, bool important)
     if (wbi_json_is(v, WBI_JSON_STR)) {
         inner = unfold(s, text);
         if (inner == NULL) {
-            show_string(s, text, important);
+            show_string(s, v, important);
         } else if (shown_before(s, inner)) {
             wbi_buf_addz(&s->out, "(JSON text, same as above)");
             s->cut |= s->n_unfolded > 1; /* which of them is not said */
@@ -452,15 +462,35 @@ static void add_names(struct shower *s, const wbi_json *root, uint64_t units)
     show_folded(s, root);
 }
 
-/* The widest fold that fits. */
-static bool fold_to_fit(struct shower *s, const wbi_json *root, uint64_t units)
+/* The widest of n folds that fits. */
+static bool fold_to_fit(struct shower *s, const wbi_json *root, const struct fold *fold, size_t n,
+                        uint64_t units)
 {
-    for (size_t i = 0; i < sizeof folds / sizeof *folds && wbi_buf_rc(&s->out) == WB_OK; i++) {
-        s->fold = folds[i];
+    for (size_t i = 0; i < n && wbi_buf_rc(&s->out) == WB_OK; i++) {
+        s->fold = fold[i];
         if (fits(s, root, units - units / 12))
             return true;
     }
     return false;
+}
+
+/* What is tried first to last. The reason of a failure goes before the counts of values. */
+static bool fit_some(struct shower *s, const wbi_json *root, uint64_t *units)
+{
+    uint64_t counts = wbi_tokens_units(wbi_buf_str(&s->counts));
+
+    if (fold_to_fit(s, root, folds, sizeof folds / sizeof *folds, *units))
+        return true;
+    if (!wbi_notes_sure(s->notes))
+        return fold_to_fit(s, root, &least, 1, *units);
+    if (counts > 0) {
+        wbi_buf_clear(&s->counts);
+        *units += counts;
+        if (fold_to_fit(s, root, folds, sizeof folds / sizeof *folds, *units))
+            return true;
+    }
+    return fold_to_fit(s, root, ways, sizeof ways / sizeof *ways, *units) ||
+           fold_to_fit(s, root, &least, 1, *units);
 }
 
 /* Nothing fits better than the tightest fold, without blanks; lines then do the rest. */
@@ -469,10 +499,10 @@ static wb_rc fit(struct shower *s, const wbi_json *root, uint64_t units)
     bool fitting;
 
     s->stop = (size_t)(units / WBI_TOKEN_UNIT) * 8;
-    fitting = fold_to_fit(s, root, units);
+    fitting = fit_some(s, root, &units);
     if (!fitting && s->spaced) {
         s->spaced = false;
-        fitting = fold_to_fit(s, root, units);
+        fitting = fit_some(s, root, &units);
     }
     if (fitting)
         add_names(s, root, units);

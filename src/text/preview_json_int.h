@@ -32,6 +32,8 @@ struct notes;
 /* In arena; root stays. */
 WB_MUST_CHECK wb_rc wbi_notes_take(struct wbi_arena *arena, const wbi_json *root,
                                    struct wbi_str command, struct notes **ret);
+/* The most telling note tells of a failure. */
+bool wbi_notes_sure(const struct notes *x);
 /* True when one of the `most` most telling elements is v or inside it. */
 bool wbi_notes_within(const struct notes *x, const wbi_json *v, size_t most);
 /* What tells of one of them is v or inside it. */

@@ -132,6 +132,40 @@ static void compact_json_that_fits_is_shown_whole(void **state)
     wbi_buf_fini(&text);
 }
 
+/* Where there is hardly any room, the way to the reason of a failure goes before counts. */
+static void the_reason_deep_in_a_report_is_shown(void **state)
+{
+    (void)state;
+    for (int at = 3; at < 40; at += 9) {
+        struct wbi_buf b;
+
+        wbi_buf_init(&b, 1u << 20);
+        wbi_buf_addz(&b,
+                     "{\"numFailed\":1,\"numPassed\":39,\"numPending\":0,\"open\":[],\"startTime\":"
+                     "17139,\"success\":false,\"suites\":[{\"endTime\":17140,\"results\":[");
+        for (int i = 0; i < 40; i++)
+            wbi_buf_addf(
+                &b,
+                "%s{\"ancestors\":[\"cart\"],\"duration\":%d,\"messages\":[%s],"
+                "\"fullName\":\"cart case %d of this suite\",\"invocations\":1,\"location\":"
+                "null,\"retries\":[],\"status\":\"%s\"}",
+                i > 0 ? "," : "", i,
+                i == at ? "\"Error: expect(received).toBe(expected) // Object.is "
+                          "equality\\n\\nExpected: 1190\\nReceived: 1290\\n    at Object.toBe "
+                          "(/srv/app/cart.test.js:17:50)\""
+                        : "",
+                i % 4, i == at ? "failed" : "passed");
+        wbi_buf_addz(&b, "],\"message\":\"\",\"name\":\"/srv/app/cart.test.js\"}],\"ended\":true}");
+        for (uint64_t budget = 280; budget < 600; budget += 40) {
+            struct wbi_preview v = preview(wbi_buf_str(&b), budget);
+
+            assert_true(v.truncated && v.tokens <= budget);
+            assert_true(has(v, "Expected: 1190\\nReceived: 1290"));
+        }
+        wbi_buf_fini(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +174,7 @@ int main(void)
         cmocka_unit_test(numbers_in_json_stay_as_they_were_written),
         cmocka_unit_test(hidden_characters_of_json_are_made_visible),
         cmocka_unit_test(compact_json_that_fits_is_shown_whole),
+        cmocka_unit_test(the_reason_deep_in_a_report_is_shown),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

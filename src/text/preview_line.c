@@ -502,6 +502,21 @@ static bool reports_success(struct wbi_str s, struct wbi_str line, size_t start)
            wbi_str_ends(t, WBI_LIT(" PASSED")) || wbi_str_ends(t, WBI_LIT(" PASS"));
 }
 
+/* What the labels of values and legends begin with, see preview_evidence.c. */
+static const bool begins_value[256] = {
+    ['+'] = true, ['-'] = true, ['a'] = true, ['A'] = true, ['b'] = true, ['B'] = true,
+    ['e'] = true, ['E'] = true, ['f'] = true, ['F'] = true, ['g'] = true, ['G'] = true,
+    ['l'] = true, ['L'] = true, ['r'] = true, ['R'] = true, ['w'] = true, ['W'] = true};
+
+/* It names what failed, and perhaps how far it went, and says no more. */
+static bool only_names(struct wbi_str line, struct wbi_str trimmed, size_t start, enum mark mark)
+{
+    struct wbi_str t = before_progress(trimmed);
+    size_t n = (size_t)(t.p + t.n - line.p);
+
+    return n > start && wbi_names_failed(wbi_str_head(line, n), start, mark == MARKED_FAILED);
+}
+
 /* The first eight bytes from start on, with every digit alike. */
 static uint16_t opening_of(struct wbi_str s, size_t start)
 {
@@ -553,8 +568,16 @@ static void look(const struct words *w, struct wbi_str text, size_t n, size_t la
         severity /= 3;
     if (severity >= FAILURE && wbi_announces(line, start))
         severity /= 8;
-    if (starts(line, start, "E  ")) /* the marked line of an assertion */
+    if (starts(line, start, "E  ")) { /* the marked line of an assertion */
         severity = severity > 85 ? severity : 85;
+        ret->flags |= LINE_MARKED;
+    }
+    if (start < line.n && begins_value[(uint8_t)line.p[start]] && wbi_names_value(line, start))
+        ret->flags |= LINE_VALUE;
+    else if (severity >= SURE && wbi_compares(line, start))
+        ret->flags |= LINE_VALUE;
+    else if (severity >= FAILURE && only_names(line, trimmed, start, mark))
+        ret->flags |= LINE_VERDICT;
     ret->severity = (uint8_t)(severity > 130 ? 130 : severity);
 }
 

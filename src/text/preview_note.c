@@ -283,6 +283,11 @@ wb_rc wbi_notes_take(struct wbi_arena *arena, const wbi_json *root, struct wbi_s
     return WB_OK;
 }
 
+bool wbi_notes_sure(const struct notes *x)
+{
+    return x->n > 0 && x->note[0].score >= SURE;
+}
+
 bool wbi_notes_within(const struct notes *x, const wbi_json *from, size_t most)
 {
     const wbi_json *to = wbi_json_skip(from);
@@ -344,7 +349,7 @@ static void tell_key(const struct notes *x, const struct tally *key, struct wbi_
     const struct tally *values[TOLD_VALUES];
     size_t n = values_of(x, key->hash, values);
 
-    if (n == 0)
+    if (n == 0 || (n > 2 && values[0]->count == values[n - 1]->count)) /* all as often: a cycle */
         return;
     wbi_buf_addz(out, "\n[values of ");
     wbi_json_write(out, key->first);

@@ -76,6 +76,17 @@ static void assert_has(struct wbi_str s, const char *z)
         fail_msg("%s is not in:\n%.*s", z, (int)s.n, s.p);
 }
 
+/* A form in which %zu stands for n. */
+static void add_element(const char *form, size_t n)
+{
+    struct wbi_str s = wbi_str_z(form);
+    size_t at = wbi_str_find(s, WBI_LIT("%zu"));
+
+    wbi_buf_adds(&text, wbi_str_head(s, at));
+    wbi_buf_addf(&text, "%zu", n);
+    wbi_buf_adds(&text, wbi_str_from(s, at + 3));
+}
+
 static void a_row_with_another_mark_is_shown(void **state)
 {
     (void)state;
@@ -341,6 +352,30 @@ static void the_worst_finds_room_in_a_flood_of_errors(void **state)
     assert_has(show(8000), "primary lost");
 }
 
+/* An outline of brackets says nothing; one of names does. */
+static void brackets_are_no_outline(void **state)
+{
+    static const char *const opens[] = {"{", "server_%zu {"};
+
+    (void)state;
+    for (size_t form = 0; form < 2; form++) {
+        wbi_buf_clear(&text);
+        for (size_t i = 0; i < 12; i++) {
+            if (form == 0)
+                wbi_buf_addz(&text, opens[0]);
+            else
+                add_element(opens[1], i);
+            for (size_t k = 0; k < 60; k++)
+                wbi_buf_addf(&text, "\n    \"%s %s\": \"%s\",", first(i * 60 + k),
+                             second(i * 60 + k), second(k));
+            wbi_buf_addz(&text, "\n}\n");
+        }
+        assert_int_equal(times(show(500), "[outline"), form);
+        assert_int_equal(times(show(500), "; }"), 0);
+    }
+    assert_has(show(500), "server_7 {");
+}
+
 /* C6.4: a long line is cut around its strongest word, wherever that stands. */
 static void a_failure_deep_in_a_long_line_is_shown(void **state)
 {
@@ -378,6 +413,60 @@ static void a_count_of_failures_does_not_hide_the_failure(void **state)
                              k);
             wbi_buf_addz(&text, "</testsuite>\n");
             assert_has(show(500), "11, not 10");
+        }
+}
+
+/* A report on one line may begin with how it went, and name it for each element as well: what is
+ * shown is the element that tells why. */
+static void a_report_on_one_line_tells_why(void **state)
+{
+    static const struct {
+        const char *head;
+        const char *passed;
+        const char *failed;
+        const char *tail;
+        const char *why;
+    } reports[] = {
+        {"<?xml version=\"1.0\"?><test-run id=\"2\" result=\"Failed\" total=\"90\" passed=\"89\" "
+         "failed=\"1\"><test-suite type=\"Assembly\" name=\"Shop.Tests.dll\" result=\"Failed\" "
+         "failed=\"1\"><failure><message>One or more child tests had errors</message></failure>",
+         "<test-case id=\"%zu\" fullname=\"Shop.Tests.Prices.Sums\" result=\"Passed\" "
+         "asserts=\"1\"/>",
+         "<test-case id=\"%zu\" fullname=\"Shop.Tests.Prices.Rounds\" result=\"Failed\" "
+         "asserts=\"1\">"
+         "<failure><message><![CDATA[Expected: 12.35 But was: 12.34]]></message></failure>"
+         "</test-case>",
+         "</test-suite></test-run>\n", "Expected: 12.35 But was: 12.34"},
+        {"<TestRun><ResultSummary outcome=\"Failed\"><Counters passed=\"89\" failed=\"1\"/>"
+         "</ResultSummary><Results>",
+         "<UnitTestResult testId=\"%zu\" testName=\"Sums\" outcome=\"Passed\"/>",
+         "<UnitTestResult testId=\"%zu\" testName=\"Rounds\" outcome=\"Failed\"><Output><ErrorInfo>"
+         "<Message>Assert.AreEqual failed. Expected 12.35. Actual 12.34.</Message></ErrorInfo>"
+         "</Output></UnitTestResult>",
+         "</Results></TestRun>\n", "Expected 12.35. Actual 12.34."},
+        {"<checkstyle version=\"10.12\">",
+         "<file name=\"src/T%zu.java\"><error line=\"3\" severity=\"warning\" message=\"Missing a "
+         "comment.\" source=\"checks.MissingComment\"/></file>",
+         "<file name=\"src/T%zu.java\"><error line=\"88\" severity=\"error\" message=\"Inner "
+         "assignments should be avoided.\" source=\"checks.InnerAssignment\"/></file>",
+         "</checkstyle>\n", "Inner assignments should be avoided."},
+        {"report: {\"failed\":1,\"success\":false,\"tests\":[",
+         "{\"id\":%zu,\"name\":\"sums\",\"status\":\"passed\",\"messages\":[]},",
+         "{\"id\":%zu,\"name\":\"rounds\",\"status\":\"failed\",\"messages\":[\"Error: expected "
+         "12.35, received 12.34\"]},",
+         "]}\n", "expected 12.35, received 12.34"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof reports / sizeof *reports; i++)
+        for (size_t at = 20; at < 90; at += 23) {
+            wbi_buf_clear(&text);
+            wbi_buf_addz(&text, reports[i].head);
+            for (size_t k = 0; k < 90; k++)
+                add_element(k == at ? reports[i].failed : reports[i].passed, k);
+            wbi_buf_addz(&text, reports[i].tail);
+            for (uint64_t budget = 250; budget <= 1000; budget += 150)
+                assert_has(show(budget), reports[i].why);
         }
 }
 
@@ -565,6 +654,8 @@ int main(void)
         TEST(a_line_with_the_mark_of_a_failure_is_shown),
         TEST(the_worst_finds_room_in_a_flood_of_errors),
         TEST(a_failure_deep_in_a_long_line_is_shown),
+        TEST(brackets_are_no_outline),
+        TEST(a_report_on_one_line_tells_why),
         TEST(a_count_of_failures_does_not_hide_the_failure),
         TEST(an_attribute_or_member_that_counts_none_tells_no_failure),
         TEST(a_member_that_is_false_or_empty_tells_no_failure),

@@ -2,7 +2,7 @@
  * text/preview_outline.c: few lines that all others are indented under (sections of a
  * manual, the top of a tree, records of a dump) say what there is to read. Those that
  * are not shown are told with their line numbers. */
-#include "text/preview_int.h"
+#include "text/preview_bits_int.h"
 
 #include "text/tokens.h"
 
@@ -72,11 +72,36 @@ static struct wbi_str entry_text(const struct pick *p)
     return wbi_str_head(t, n);
 }
 
+static bool names_something(struct wbi_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (class_of[(uint8_t)s.p[i]] == C_LETTER || class_of[(uint8_t)s.p[i]] == C_DIGIT ||
+            class_of[(uint8_t)s.p[i]] == C_HIGH)
+            return true;
+    return false;
+}
+
+/* Brackets by themselves say nothing of what stands in them. */
+static wb_rc drop_nameless(struct chooser *c, struct outline *o)
+{
+    size_t n = 0;
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 0; i < o->n && rc == WB_OK; i++) {
+        rc = wbi_pick_load(c, &c->picks[o->at[i]]);
+        if (rc == WB_OK && names_something(entry_text(&c->picks[o->at[i]])))
+            o->at[n++] = o->at[i];
+    }
+    o->n = n;
+    return rc;
+}
+
 wb_rc wbi_choose_outline(struct chooser *c)
 {
     uint64_t left = c->units > c->spent ? c->units - c->spent : 0;
     unsigned indent = outline_indent(c->index);
     struct outline *o = indent < 256 ? wbi_arena_alloc(c->arena, sizeof *o) : NULL;
+    wb_rc rc;
 
     if (indent == 256)
         return WB_OK;
@@ -84,6 +109,9 @@ wb_rc wbi_choose_outline(struct chooser *c)
         return WB_ENOMEM;
     if (!find_entries(c, indent, o))
         return WB_OK;
+    rc = drop_nameless(c, o);
+    if (rc != WB_OK || o->n < ENTRIES_MIN)
+        return rc;
     o->units = left < c->units / 7 ? left : c->units / 7;
     c->outline = o;
     c->spent += o->units;

@@ -16,6 +16,7 @@
 #define FRAMES_LOOK 160u   /* lines below a failure in which its frames stand */
 #define FRAMES_MIN 8u      /* shorter chains are shown from their start */
 #define FRAMES_SHOWN 3u
+#define OWN_LOOK 40u /* lines below a failure in which the program's own frame is looked for */
 #define NAME_MIN 16u
 #define NAME_LOOK 256u /* bytes of a line */
 
@@ -229,6 +230,61 @@ wb_rc wbi_choose_frames(struct chooser *c, size_t i, uint64_t limit)
         rc = show_frame(c, f.at[k], limit);
     }
     return rc;
+}
+
+/* Where systems and package managers keep what a program did not bring along. */
+static bool in_library(struct wbi_str line)
+{
+    static const struct wbi_str folders[] = {
+        WBI_LIT_INIT("/usr/"),          WBI_LIT_INIT("/lib/"),          WBI_LIT_INIT("/libexec/"),
+        WBI_LIT_INIT("node_modules/"),  WBI_LIT_INIT("site-packages/"), WBI_LIT_INIT("/pkg/mod/"),
+        WBI_LIT_INIT("dist-packages/"), WBI_LIT_INIT("/registry/src/"), WBI_LIT_INIT("/rustc/"),
+        WBI_LIT_INIT("node:internal"),  WBI_LIT_INIT("<frozen ")};
+
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (wbi_str_find(line, folders[i]) < line.n)
+            return true;
+    return false;
+}
+
+/* The function of a frame may stand on the line above it, not indented under the failure. */
+static size_t function_above(const struct chooser *c, size_t failure, size_t k)
+{
+    const struct record *above = c->picks[k - 1].rec;
+    bool named = k - 1 > failure && !(above->flags & LINE_BLANK) &&
+                 above->indent < c->picks[k].rec->indent && above->severity < FAILURE;
+
+    return named ? k - 1 : k;
+}
+
+wb_rc wbi_choose_own_frame(struct chooser *c, size_t i, uint64_t limit, bool *ret_found)
+{
+    size_t blank = 0, frames = 0;
+    bool taken;
+
+    *ret_found = false;
+    for (size_t k = i + 1; k < c->n && k <= i + OWN_LOOK && blank < 2; k++) {
+        struct pick *p = &c->picks[k];
+        wb_rc rc;
+
+        if (!wbi_neighbours(c, k - 1, k))
+            break;
+        blank += (p->rec->flags & LINE_BLANK) != 0;
+        if (!(p->rec->flags & LINE_PLACE) || p->rec->indent == 0)
+            continue;
+        rc = wbi_pick_load(c, p);
+        if (rc != WB_OK)
+            return rc;
+        if (in_library(p->text)) {
+            frames++;
+            continue;
+        }
+        if (frames == 0)
+            return WB_OK;
+        *ret_found = true;
+        return wbi_offer(c, function_above(c, i, k), k, limit, &taken);
+    }
+    return WB_OK;
 }
 
 uint64_t wbi_longest_name(struct wbi_str line)

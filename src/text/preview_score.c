@@ -169,6 +169,7 @@ wb_rc wbi_score_failures(struct chooser *c)
             score /= less_each_time(listed, &c->picks[i]);
         c->picks[i].score = score;
     }
+    wbi_prefer_reasons(c);
     return WB_OK;
 }
 

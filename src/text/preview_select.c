@@ -23,6 +23,7 @@
 #define LISTED_MAX 4u      /* lines that are only rare and begin alike */
 #define WORTH_SEEING 24.0f /* a heading, a number unlike the others */
 #define NAME_SLOTS 256u
+#define SAID_MIN 8u /* bytes of a message that is not told twice */
 #define LATER_MAX 32u
 #define AGAIN_FROM 2u  /* lines of one shape of which some may be equal */
 #define MISSES_MAX 24u /* candidates in a row that did not fit: enough */
@@ -164,10 +165,9 @@ static wb_rc offer_block(struct chooser *c, size_t i, uint64_t share, uint64_t l
 
 /* ---- the steps ---- */
 
-/* A line equal to one already chosen tells nothing new. */
-static bool seen_before(uint64_t *seen, size_t slots, const struct pick *p)
+/* The text was noted before; it is now. */
+static bool noted(uint64_t *seen, size_t slots, struct wbi_str t)
 {
-    struct wbi_str t = wbi_str_trim(wbi_str_from(p->text, p->rec->start));
     uint64_t h = wbi_hash64(t.p, t.n, 0) | 1;
     size_t i = (size_t)(h >> 32) & (slots - 1);
 
@@ -180,6 +180,12 @@ static bool seen_before(uint64_t *seen, size_t slots, const struct pick *p)
         }
     }
     return false;
+}
+
+/* A line equal to one already chosen tells nothing new. */
+static bool seen_before(uint64_t *seen, size_t slots, const struct pick *p)
+{
+    return noted(seen, slots, wbi_str_trim(wbi_str_from(p->text, p->rec->start)));
 }
 
 /* The line that tells most of a failure. */
@@ -232,6 +238,7 @@ static uint64_t share(const struct chooser *c, unsigned little, unsigned plenty)
 /* What the lines chosen so far told. */
 struct told {
     uint64_t line[SEEN_SLOTS];
+    uint64_t message[NAME_SLOTS]; /* that stand behind a name */
     uint64_t name[NAME_SLOTS];
     uint32_t later[LATER_MAX]; /* lines that tell of something told already */
     size_t n_later;
@@ -252,6 +259,23 @@ static bool named_before(struct told *t, const struct chooser *c, size_t i)
     return false;
 }
 
+/* A marked line says what stands behind the name of a test in its summary. */
+static bool said_before(struct told *t, const struct pick *p)
+{
+    struct wbi_str s = wbi_marked_text(p->text);
+
+    return p->rec->flags & LINE_MARKED && s.n >= SAID_MIN && noted(t->message, NAME_SLOTS, s);
+}
+
+static void note_message(struct told *t, const struct pick *p)
+{
+    struct wbi_str s = p->text;
+    size_t at = wbi_str_find(s, WBI_LIT(" - "));
+
+    if (at < s.n && !p->clipped)
+        (void)noted(t->message, NAME_SLOTS, wbi_str_trim(wbi_str_from(s, at + 3)));
+}
+
 static wb_rc note_names(struct chooser *c, struct told *t)
 {
     wb_rc rc = WB_OK;
@@ -260,43 +284,57 @@ static wb_rc note_names(struct chooser *c, struct told *t)
         if (wbi_shown(c, i) && c->picks[i].rec->severity >= FAILURE) {
             rc = wbi_pick_load(c, &c->picks[i]);
             (void)named_before(t, c, i);
+            (void)seen_before(t->line, SEEN_SLOTS, &c->picks[i]);
+            note_message(t, &c->picks[i]);
         }
     return rc;
 }
 
+/* How far each kind of line may go into the budget. */
+struct limits {
+    uint64_t any;
+    uint64_t sure;
+    uint64_t reason;
+};
+
 /* The telling lines themselves, most telling first; what names a thing once more comes last:
  * a test that failed is often named three times. The first may have all that is left. */
-static wb_rc failure_lines(struct chooser *c, struct queue *q)
+static wb_rc failure_lines(struct chooser *c, struct queue *q, const struct limits *limit)
 {
     struct told *t = wbi_arena_zalloc(c->arena, sizeof *t);
-    uint64_t limit = share(c, 60, 60), sure = share(c, 70, 60);
     size_t misses = 0;
     uint32_t at;
-    bool taken;
+    bool taken, again;
     wb_rc rc = t != NULL ? note_names(c, t) : WB_ENOMEM;
 
     for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && wbi_queue_at(q, i, &at); i++) {
         struct pick *p = &c->picks[at];
-        uint64_t most = p->rec->severity >= SURE ? sure : limit;
+        bool sure = p->rec->severity >= SURE && !(p->rec->flags & LINE_VERDICT);
+        uint64_t most = sure ? limit->sure : limit->any;
 
         if (p->wave != 0)
             continue;
+        if (wbi_is_reason(c, at))
+            most = limit->reason;
         rc = wbi_pick_load(c, p);
         if (rc != WB_OK)
             return rc;
-        if (seen_before(t->line, SEEN_SLOTS, p)) {
+        again = seen_before(t->line, SEEN_SLOTS, p);
+        if (again && !wbi_has_values(c, at)) {
             p->score = 0;
             continue;
         }
-        if (t->n_later < LATER_MAX && named_before(t, c, at)) {
+        if (!again && t->n_later < LATER_MAX && (named_before(t, c, at) || said_before(t, p))) {
             t->later[t->n_later++] = at;
             continue;
         }
-        rc = wbi_offer(c, at, at, i == 0 ? c->units * 7 / 8 : most, &taken);
+        rc = wbi_offer_reason(c, at, again, i == 0 ? c->units * 7 / 8 : most, &taken);
+        if (taken)
+            note_message(t, p);
         misses = taken ? 0 : misses + 1;
     }
     for (size_t i = 0; rc == WB_OK && i < t->n_later; i++)
-        rc = wbi_offer(c, t->later[i], t->later[i], limit, &taken);
+        rc = wbi_offer(c, t->later[i], t->later[i], limit->any, &taken);
     return rc;
 }
 
@@ -321,15 +359,17 @@ static wb_rc place_of(struct chooser *c, size_t i, uint64_t limit)
     bool last = i > 0 && wbi_neighbours(c, i - 1, i) &&
                 c->picks[i - 1].rec->indent > c->picks[i].rec->indent;
     size_t found = 0;
-    bool taken, above = false;
+    bool taken, above = false, own = false;
     wb_rc rc = WB_OK;
 
     if (c->picks[i].rec->flags & LINE_PLACE)
         return WB_OK;
     if (last)
         rc = place_above(c, i, limit, &above);
-    for (size_t k = i + 1; rc == WB_OK && !above && k < c->n && k <= i + PLACE_NEAR && found < 2;
-         k++) {
+    if (rc == WB_OK && !above)
+        rc = wbi_choose_own_frame(c, i, limit, &own);
+    for (size_t k = i + 1;
+         rc == WB_OK && !above && !own && k < c->n && k <= i + PLACE_NEAR && found < 2; k++) {
         if (!wbi_neighbours(c, k - 1, k))
             break;
         if (!(c->picks[k].rec->flags & LINE_PLACE)) {
@@ -341,7 +381,7 @@ static wb_rc place_of(struct chooser *c, size_t i, uint64_t limit)
         if (!wbi_shown(c, k))
             rc = wbi_offer(c, k, k, limit, &taken);
     }
-    if (rc == WB_OK && found == 0 && !above)
+    if (rc == WB_OK && found == 0 && !above && !own)
         rc = place_above(c, i, limit, &above);
     return rc;
 }
@@ -359,6 +399,8 @@ static wb_rc owner_of(struct chooser *c, size_t i, uint64_t limit)
         const struct record *above = c->picks[k - 1].rec;
         bool first = (above->flags & LINE_BLANK) != 0;
 
+        if (first && r->indent > 0 && wbi_is_reason(c, i))
+            continue; /* blank lines stand around values */
         if (first && (r->indent > 0 || k == i))
             return WB_OK;
         if (first || above->indent < r->indent) {
@@ -408,13 +450,14 @@ static wb_rc failure_blocks(struct chooser *c, struct queue *q)
 
 static wb_rc failures(struct chooser *c)
 {
+    struct limits limit = {share(c, 60, 60), share(c, 70, 60), share(c, 84, 60)};
     struct queue q NOT_CLEARED;
     wb_rc rc = wbi_score_failures(c);
 
     if (rc != WB_OK)
         return rc;
     wbi_queue_by_score(c, &q);
-    rc = failure_lines(c, &q);
+    rc = failure_lines(c, &q, &limit);
     if (rc == WB_OK)
         rc = failure_places(c, &q);
     if (rc == WB_OK)
@@ -549,10 +592,33 @@ static wb_rc rare_lines(struct chooser *c)
     return rc;
 }
 
+/* Where there is little, what is left tells of more failures first. */
+static wb_rc more_failures(struct chooser *c)
+{
+    uint64_t most = c->spent + (c->units - c->spent) * 60 / 100;
+    struct limits limit = {c->spent, most, c->units};
+    struct queue q NOT_CLEARED;
+    wb_rc rc;
+
+    if (c->units >= LITTLE || !c->reasons)
+        return WB_OK;
+    rc = wbi_score_failures(c);
+    if (rc != WB_OK)
+        return rc;
+    wbi_queue_by_score(c, &q);
+    rc = failure_lines(c, &q, &limit);
+    for (size_t i = 0; rc == WB_OK && i < c->n; i++)
+        if (wbi_shown(c, i) && wbi_has_values(c, i))
+            rc = owner_of(c, i, most);
+    return rc;
+}
+
 wb_rc wbi_choose_more(struct chooser *c)
 {
-    wb_rc rc = rare_lines(c);
+    wb_rc rc = more_failures(c);
 
+    if (rc == WB_OK)
+        rc = rare_lines(c);
     if (rc == WB_OK)
         rc = wbi_fill(c);
     return rc == WB_OK ? wbi_close_small_gaps(c) : rc;

@@ -54,9 +54,13 @@ uint64_t wbi_command_need(const struct wbi_command_stream *s)
 
 #define CUT_STREAM_MIN 80 /* below this a cut stream shows little but its notice */
 #define NOTICE_TOKENS 40  /* of a cut, but for the call that reads it */
+#define PATH_WORTH 10     /* times the call with a whole path that a preview has at least */
 #define CUT_BOTH_MIN 110  /* below this two cut streams show nothing but their notices */
 #define TELLING_WELL 600  /* up to this the stream that tells of a failure has the more room */
 #define NEITHER (-1)
+
+/* A stream is shown whole when an estimate and one in so many tokens more fit. */
+#define WHOLE_SLACK 20
 
 static uint64_t rest(uint64_t budget, uint64_t fixed)
 {
@@ -128,17 +132,42 @@ static void share_budget(const struct wbi_command_output *o, bool artifacts, uin
     ret[!telling] = 0;
 }
 
+static uint64_t whole_tokens(const struct wbi_command_stream *s)
+{
+    uint64_t tokens = s->shown != NULL ? wbi_shown_tokens(s->shown) : 0;
+
+    return tokens > 0 ? tokens + tokens / WHOLE_SLACK + 1 : 0;
+}
+
+static bool needs_no_copy(const struct wbi_command_output *o, int i, uint64_t share)
+{
+    const struct wbi_command_stream *s = &o->stream[i];
+
+    return s->shown == NULL || (!o->unasked[i] && whole_tokens(s) <= share && s->dropped == 0 &&
+                                !wbi_shown_changed(s->shown));
+}
+
+/* Without the lines about their artifacts all of both fits. */
+static bool fits_without_artifacts(const struct wbi_command_output *o)
+{
+    struct wbi_command_output bare = *o;
+    uint64_t share[2] = {0, 0};
+
+    bare.stream[0].artifact = bare.stream[1].artifact = WBI_NONE;
+    share_budget(&bare, /* artifacts= */ false, share);
+    return needs_no_copy(o, 0, share[0]) && needs_no_copy(o, 1, share[1]);
+}
+
 void wbi_command_shows_whole(const struct wbi_command_output *o, bool ret[2])
 {
     uint64_t share[2] = {0, 0}, cost = HEADER_TOKENS;
 
-    share_budget(o, /* artifacts= */ true, share);
+    ret[0] = ret[1] = fits_without_artifacts(o);
+    if (!ret[0])
+        share_budget(o, /* artifacts= */ true, share);
     for (int i = 0; i < 2; i++) {
-        const struct wbi_command_stream *s = &o->stream[i];
-        uint64_t tokens = s->shown != NULL ? wbi_shown_tokens(s->shown) : 0;
-        ret[i] = s->shown == NULL || (!o->unasked[i] && tokens + tokens / 8 <= share[i] &&
-                                      s->dropped == 0 && !wbi_shown_changed(s->shown));
-        cost += ret[i] ? wbi_command_need(s) + wbi_command_frame(s) : 0;
+        ret[i] = ret[i] || needs_no_copy(o, i, share[i]);
+        cost += ret[i] ? whole_tokens(&o->stream[i]) + wbi_command_frame(&o->stream[i]) : 0;
     }
     if (cost > o->budget_tokens) /* only in a batch: little as it is, it may not be shown */
         ret[0] = ret[1] = false;
@@ -150,15 +179,15 @@ static struct wbi_str read_lines_of(struct wbi_str path, struct wbi_arena *arena
                          WBI_FMT(path));
 }
 
-/* How to read what was left out. Where there is little, by the artifact's name, which is as
- * good as its path; where that is too much as well, the path in the header has to do, and at
- * last the word. */
+/* How to read what was left out. Where its path, which stands in the header, would take a tenth
+ * of what may be shown, by the artifact's name, which is as good; where that is too much as well,
+ * the path in the header has to do, and at last the word. */
 static struct wbi_str read_call(const struct wbi_command_stream *s, uint64_t budget,
                                 struct wbi_arena *arena)
 {
     struct wbi_str call = read_lines_of(s->artifact, arena), name = s->artifact;
 
-    if (call.p == NULL || budget >= 2 * (NOTICE_TOKENS + wbi_tokens(call)))
+    if (call.p == NULL || budget >= PATH_WORTH * wbi_tokens(call))
         return call;
     for (size_t i = 0; i < s->artifact.n; i++)
         if (s->artifact.p[i] == '/')
