@@ -17,6 +17,7 @@ struct entry {
     bool was_exec;
     int exec;
     enum wbi_patch_action last; /* its fate so far */
+    size_t change;              /* the last change of it */
 };
 
 struct plan {
@@ -164,8 +165,8 @@ static void diagnose_hunk(struct plan *p, const struct wbi_patch_file *f,
 
 /* Empty lines around a hunk of a Codex patch read as its context, and are it where the file has
  * them. Without those at its end (ends & 1) and the bare ones in front (ends & 2), if it has
- * them and something is left to look for. *ret_meant: one at the end has a marker column, and
- * so is no mere gap. */
+ * them and something is left to look for, or to add in front of a gap. *ret_meant: one at the
+ * end has a marker column, and so is no mere gap. */
 static bool drop_empty_context(struct wbi_patch_hunk *h, unsigned ends, bool *ret_meant)
 {
     const struct wbi_patch_line *end = h->lines + h->n_lines;
@@ -185,7 +186,18 @@ static bool drop_empty_context(struct wbi_patch_hunk *h, unsigned ends, bool *re
     h->n_lines -= front;
     h->n_old -= front + back;
     h->n_new -= front + back;
-    return h->n_old > 0 && (back > 0) == ((ends & 1) != 0) && (front > 0) == ((ends & 2) != 0);
+    return (h->n_old > 0 || (ends == 1 && !*ret_meant && h->n_lines > 0)) &&
+           (back > 0) == ((ends & 1) != 0) && (front > 0) == ((ends & 2) != 0);
+}
+
+/* Is the place without the empty lines better than what was found with them (rc, with)? */
+static bool better_without(wb_rc rc, const struct wbi_patch_place *with,
+                           const struct wbi_patch_hunk *less, bool meant,
+                           const struct wbi_patch_place *without)
+{
+    if (rc == WB_ENOTFOUND)
+        return true;
+    return !meant && less->n_old > 0 && (rc == WB_EINPUT || without->tier < with->tier);
 }
 
 static wb_rc find_hunk(struct plan *p, const struct wbi_patch_file *f,
@@ -193,21 +205,25 @@ static wb_rc find_hunk(struct plan *p, const struct wbi_patch_file *f,
                        struct wbi_patch_place *ret)
 {
     struct wbi_patch_hunk *h = &f->hunks[no], less;
+    struct wbi_patch_place place;
     struct wbi_patch_fault fault, before = *p->fault;
     struct wbi_error err = WBI_ERROR_INIT;
     bool meant;
     wb_rc rc = wbi_patch_find(text, h, p->patch->form, from, p->arena, p->err, p->fault, ret);
 
-    if (rc != WB_ENOTFOUND || p->patch->form != WBI_PATCH_CODEX)
+    if (p->patch->form != WBI_PATCH_CODEX || (rc == WB_OK && ret->tier <= WBI_TIER_TEXT) ||
+        (rc != WB_OK && rc != WB_ENOTFOUND && rc != WB_EINPUT))
         return rc;
     for (unsigned ends = 1; ends <= 3; ends++) {
         less = *h;
         fault = before;
         if (!drop_empty_context(&less, ends, &meant) ||
-            wbi_patch_find(text, &less, WBI_PATCH_CODEX, from, p->arena, &err, &fault, ret) !=
-                WB_OK)
+            wbi_patch_find(text, &less, WBI_PATCH_CODEX, from, p->arena, &err, &fault, &place) !=
+                WB_OK ||
+            !better_without(rc, ret, &less, meant, &place))
             continue;
         *h = less;
+        *ret = place;
         if (meant)
             diagnose(p, "empty_context_dropped", f->path,
                      "hunk %zu: empty lines at its end are not in the file and were left out",
@@ -215,6 +231,36 @@ static wb_rc find_hunk(struct plan *p, const struct wbi_patch_file *f,
         return WB_OK;
     }
     return rc;
+}
+
+/* Hunks that only add lines at the end of the file may stand before others in the patch; they
+ * come last in the file. The others are in its order already. */
+static wb_rc end_last(struct plan *p, const struct wbi_patch_file *f, size_t end,
+                      struct wbi_patch_place *places)
+{
+    struct wbi_patch_hunk *late = wbi_arena_array(p->arena, f->n_hunks, sizeof(*late));
+    struct wbi_patch_place *at = wbi_arena_array(p->arena, f->n_hunks, sizeof(*at));
+    size_t n = 0, n_late = 0;
+
+    if (late == NULL || at == NULL)
+        return wbi_fail_nomem(p->err);
+    for (size_t i = 0; i < f->n_hunks; i++)
+        if (places[i].at == end) {
+            late[n_late] = f->hunks[i];
+            at[n_late++] = places[i];
+        } else {
+            f->hunks[n] = f->hunks[i];
+            places[n++] = places[i];
+        }
+    memcpy(f->hunks + n, late, n_late * sizeof(*late));
+    memcpy(places + n, at, n_late * sizeof(*at));
+    return WB_OK;
+}
+
+/* True for one that goes to the end of the file whatever stands before it. */
+static bool added_at_end(const struct wbi_patch_hunk *h)
+{
+    return h->n_old == 0 && (h->n_anchors == 0 || h->at_end);
 }
 
 /* Places every hunk of f in the entry's present content. */
@@ -236,13 +282,15 @@ static wb_rc place_hunks(struct plan *p, const struct wbi_patch_file *f,
         rc = find_hunk(p, f, text, i, from, &places[i]);
         if (rc == WB_OK) {
             diagnose_hunk(p, f, &f->hunks[i], i, &places[i]);
-            from = places[i].at + f->hunks[i].n_old;
+            if (!added_at_end(&f->hunks[i]))
+                from = places[i].at + f->hunks[i].n_old;
         }
     }
-    if (rc == WB_OK)
-        memset(p->fault, 0, sizeof(*p->fault));
     *ret = places;
-    return rc;
+    if (rc)
+        return rc;
+    memset(p->fault, 0, sizeof(*p->fault));
+    return f->n_hunks > 1 ? end_last(p, f, text->n, places) : WB_OK;
 }
 
 /* New content and description of one file of the patch. */
@@ -291,7 +339,7 @@ static wb_rc plan_add(struct plan *p, const struct wbi_patch_file *f, struct ent
 {
     wb_rc rc;
 
-    if (e->existed && e->old.n > 0)
+    if (e->exists && e->data.n > 0)
         return fail_file(p, f, f->path, WBI_KIND_FILE_EXISTS,
                          "exists already; update it instead of adding it");
     rc = build(p, f, wbi_str_make("", 0), &e->data);
@@ -373,10 +421,20 @@ static wb_rc plan_move(struct plan *p, struct wbi_patch_file *f)
     return rc;
 }
 
+/* Deleted and added in one patch: the file stays and has another content. */
+static void make_replacement(struct plan *p, const struct entry *e)
+{
+    struct wbi_patch_change *added = &p->res->changes[p->res->n_changes - 1];
+
+    p->res->changes[e->change].action = WBI_PATCH_MODIFY;
+    added->action = WBI_PATCH_MODIFY;
+    added->again = true;
+}
+
 static wb_rc plan_file(struct plan *p, struct wbi_patch_file *f)
 {
     size_t at;
-    bool again;
+    bool again, replaces;
     struct entry *e;
     wb_rc rc;
 
@@ -389,20 +447,27 @@ static wb_rc plan_file(struct plan *p, struct wbi_patch_file *f)
     if (rc)
         return rc;
     e = &p->entries[at];
-    if (again && !(e->last == WBI_PATCH_MODIFY && f->action == WBI_PATCH_MODIFY))
+    replaces = again && p->patch->form == WBI_PATCH_CODEX && e->last == WBI_PATCH_DELETE &&
+               f->action == WBI_PATCH_ADD;
+    if (again && !replaces && !(e->last == WBI_PATCH_MODIFY && f->action == WBI_PATCH_MODIFY))
         return refuse(p, f, "duplicate_path",
                       "the path is named twice with different fates; only several updates of one "
-                      "file are accepted");
+                      "file, or deleting and then adding it, are accepted");
     e->last = f->action;
     if (f->action == WBI_PATCH_ADD)
-        return plan_add(p, f, e);
-    if (f->action == WBI_PATCH_DELETE)
-        return plan_delete(p, f, e);
-    rc = plan_modify(p, f, e);
-    e->last = WBI_PATCH_MODIFY;
-    if (rc == WB_OK)
+        rc = plan_add(p, f, e);
+    else if (f->action == WBI_PATCH_DELETE)
+        rc = plan_delete(p, f, e);
+    else
+        rc = plan_modify(p, f, e);
+    if (rc)
+        return rc;
+    if (replaces)
+        make_replacement(p, e);
+    if (e->last == WBI_PATCH_MODIFY)
         p->res->changes[p->res->n_changes - 1].again = again;
-    return rc;
+    e->change = p->res->n_changes - 1;
+    return WB_OK;
 }
 
 /* A file cannot be the folder of another one. */
