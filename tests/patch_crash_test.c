@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tests/patch_crash_test.c: ApplyPatch of five files, killed at each of its
+ * tests/patch_crash_test.c: ApplyPatch of several files, one that becomes a
+ * folder and a folder that becomes a file among them, killed at each of its
  * system calls (attack 25): after the next start all files are old or all are
  * new. And a rename that the file system refuses (attack 30): a clean error. */
 #include <setjmp.h>
@@ -78,7 +79,9 @@ static const char patch[] =
     "{\"patch\":\"*** Begin Patch\\n*** Update File: a\\n@@\\n-old a\\n+new a\\n"
     "*** Add File: made/b\\n+new b\\n*** Delete File: c\\n*** Update File: d\\n*** Move to: "
     "e\\n@@\\n"
-    "-old d\\n+new d\\n*** Update File: f\\n@@\\n-old f\\n+new f\\n*** End Patch\"}";
+    "-old d\\n+new d\\n*** Update File: f\\n@@\\n-old f\\n+new f\\n*** Delete File: g\\n"
+    "*** Add File: g/in/new\\n+new g\\n*** Delete File: h/old\\n*** Add File: h\\n+new h\\n"
+    "*** End Patch\"}";
 
 static void make_old(struct toolbox *b)
 {
@@ -86,6 +89,13 @@ static void make_old(struct toolbox *b)
     assert_true(tree_puts(&b->tree, "work/c", "old c\n"));
     assert_true(tree_puts(&b->tree, "work/d", "old d\n"));
     assert_true(tree_puts(&b->tree, "work/f", "old f\n"));
+    (void)unlink(tree_at(&b->tree, "work/g/in/new"));
+    (void)rmdir(tree_at(&b->tree, "work/g/in"));
+    (void)rmdir(tree_at(&b->tree, "work/g"));
+    assert_true(tree_puts(&b->tree, "work/g", "old g\n"));
+    (void)unlink(tree_at(&b->tree, "work/h"));
+    (void)mkdir(tree_at(&b->tree, "work/h"), 0755);
+    assert_true(tree_puts(&b->tree, "work/h/old", "old h\n"));
     (void)unlink(tree_at(&b->tree, "work/e"));
     (void)unlink(tree_at(&b->tree, "work/made/b"));
     (void)rmdir(tree_at(&b->tree, "work/made"));
@@ -100,14 +110,16 @@ static bool all_old(struct toolbox *b)
 {
     return tree_is(&b->tree, "work/a", "old a\n") && !there(b, "work/made/b") &&
            tree_is(&b->tree, "work/c", "old c\n") && tree_is(&b->tree, "work/d", "old d\n") &&
-           !there(b, "work/e") && tree_is(&b->tree, "work/f", "old f\n");
+           !there(b, "work/e") && tree_is(&b->tree, "work/f", "old f\n") &&
+           tree_is(&b->tree, "work/g", "old g\n") && tree_is(&b->tree, "work/h/old", "old h\n");
 }
 
 static bool all_new(struct toolbox *b)
 {
     return tree_is(&b->tree, "work/a", "new a\n") && tree_is(&b->tree, "work/made/b", "new b\n") &&
            !there(b, "work/c") && !there(b, "work/d") && tree_is(&b->tree, "work/e", "new d\n") &&
-           tree_is(&b->tree, "work/f", "new f\n");
+           tree_is(&b->tree, "work/f", "new f\n") &&
+           tree_is(&b->tree, "work/g/in/new", "new g\n") && tree_is(&b->tree, "work/h", "new h\n");
 }
 
 static unsigned leftovers(struct toolbox *b)

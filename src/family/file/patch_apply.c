@@ -13,6 +13,8 @@
 struct entry {
     struct wbi_str real, path;
     bool existed, exists;
+    bool under;               /* a file has the name of one of its folders */
+    bool folder;              /* a folder has its name */
     struct wbi_str old, data; /* at the start, now */
     bool was_exec;
     int exec;
@@ -76,14 +78,69 @@ static struct entry *known(struct plan *p, struct wbi_str real)
     return NULL;
 }
 
+/* Does the patch take away a file that has the name of a folder of path, or with beneath one in
+ * the folder path? */
+static bool takes_away(const struct plan *p, struct wbi_str path, bool beneath)
+{
+    for (size_t i = 0; i < p->patch->n_files; i++) {
+        const struct wbi_patch_file *f = &p->patch->files[i];
+        struct wbi_str name = f->action == WBI_PATCH_DELETE ? f->path : f->from_path;
+
+        if (name.n > 0 && (beneath ? wbi_patch_beneath(name, path) : wbi_patch_beneath(path, name)))
+            return true;
+    }
+    return false;
+}
+
+enum {
+    FRESH = 1u << 8
+}; /* beside enum wbi_patch_locate: a name that comes, in a folder's place, too */
+
+static wb_rc locate(struct plan *p, struct wbi_str path, unsigned how, struct wbi_str *ret,
+                    bool *ret_under)
+{
+    struct wbi_error first = WBI_ERROR_INIT;
+    unsigned known_how = how & ~(unsigned)FRESH;
+    wb_rc rc = p->fs->locate(p->fs->arg, path, known_how, p->arena, &first, ret);
+
+    *ret_under = rc != WB_OK && (how & FRESH) && takes_away(p, path, false);
+    if (*ret_under)
+        return p->fs->locate(p->fs->arg, path, known_how | WBI_PATCH_OVER_FILE, p->arena, p->err,
+                             ret);
+    if (rc != WB_OK && p->err != NULL)
+        *p->err = first;
+    return rc;
+}
+
+static wb_rc read_entry(struct plan *p, struct entry *e, unsigned how)
+{
+    struct wbi_error first = WBI_ERROR_INIT;
+    wb_rc rc;
+
+    e->old = wbi_str_make("", 0);
+    if (e->under)
+        return WB_OK;
+    rc = p->fs->read(p->fs->arg, e->real, p->arena, &first, &e->existed, &e->old, &e->was_exec);
+    e->folder = rc != WB_OK && (how & FRESH) && takes_away(p, e->path, true);
+    if (e->folder) {
+        e->existed = false;
+        e->old = wbi_str_make("", 0);
+        return WB_OK;
+    }
+    if (rc != WB_OK && p->err != NULL)
+        *p->err = first;
+    return rc;
+}
+
 /* The entry of a path; *ret_again when the patch named it before. The index is
  * given, since later entries move the array. */
-static wb_rc enter(struct plan *p, struct wbi_str path, bool through_link, size_t *ret_at,
+static wb_rc enter(struct plan *p, struct wbi_str path, unsigned how, size_t *ret_at,
                    bool *ret_again)
 {
     struct wbi_str real;
     struct entry *e;
-    wb_rc rc = p->fs->locate(p->fs->arg, path, through_link, p->arena, p->err, &real);
+    bool under;
+    wb_rc rc = locate(p, path, how, &real, &under);
 
     if (rc)
         return rc;
@@ -99,7 +156,8 @@ static wb_rc enter(struct plan *p, struct wbi_str path, bool through_link, size_
     e->real = real;
     e->path = path;
     e->exec = -1;
-    rc = p->fs->read(p->fs->arg, real, p->arena, p->err, &e->existed, &e->old, &e->was_exec);
+    e->under = under;
+    rc = read_entry(p, e, how);
     if (rc)
         return rc;
     e->exists = e->existed;
@@ -392,11 +450,11 @@ static wb_rc plan_move(struct plan *p, struct wbi_patch_file *f)
     wb_rc rc;
 
     p->fault->path = f->from_path;
-    rc = enter(p, f->from_path, false, &from, &again_from);
+    rc = enter(p, f->from_path, 0, &from, &again_from);
     if (rc)
         return rc;
     p->fault->path = f->path;
-    rc = enter(p, f->path, false, &to, &again_to);
+    rc = enter(p, f->path, FRESH, &to, &again_to);
     if (rc)
         return rc;
     a = &p->entries[from];
@@ -443,7 +501,11 @@ static wb_rc plan_file(struct plan *p, struct wbi_patch_file *f)
     if (f->action == WBI_PATCH_MOVE)
         return plan_move(p, f);
     /* Text may be changed through a link; a name that comes or goes is the link's own. */
-    rc = enter(p, f->path, f->action == WBI_PATCH_MODIFY, &at, &again);
+    rc = enter(p, f->path,
+               f->action == WBI_PATCH_MODIFY ? WBI_PATCH_THROUGH_LINK
+               : f->action == WBI_PATCH_ADD  ? FRESH
+                                             : 0,
+               &at, &again);
     if (rc)
         return rc;
     e = &p->entries[at];
@@ -470,23 +532,55 @@ static wb_rc plan_file(struct plan *p, struct wbi_patch_file *f)
     return WB_OK;
 }
 
+static wb_rc fail_conflict(struct plan *p, const struct entry *e, const char *what)
+{
+    p->fault->rule = "path_conflict";
+    p->fault->path = e->path;
+    return wbi_fail_kind(p->err, WB_EINPUT, WBI_KIND_INVALID_PATCH, "%s (rule path_conflict)",
+                         what);
+}
+
+/* A file that becomes a folder is taken away, and a folder that becomes a file loses all. */
+static wb_rc check_change_of_kind(struct plan *p, const struct entry *e)
+{
+    struct wbi_str *files;
+    size_t n = 0;
+    bool free = !e->under;
+
+    if (!e->under && !e->folder)
+        return WB_OK;
+    files = wbi_arena_array(p->arena, p->n, sizeof(*files));
+    if (files == NULL)
+        return wbi_fail_nomem(p->err);
+    for (size_t i = 0; i < p->n; i++) {
+        const struct entry *other = &p->entries[i];
+
+        if (!other->existed || other->exists)
+            continue;
+        files[n++] = other->real;
+        free = free || wbi_patch_beneath(e->real, other->real);
+    }
+    if (!free)
+        return fail_conflict(p, e, "a file has the name of a folder of an added one");
+    p->fault->path = e->path;
+    return e->folder ? p->fs->holds_only(p->fs->arg, e->real, files, n, p->err) : WB_OK;
+}
+
 /* A file cannot be the folder of another one. */
 static wb_rc check_nesting(struct plan *p)
 {
-    for (size_t i = 0; i < p->n; i++)
-        for (size_t k = 0; k < p->n; k++) {
-            struct wbi_str a = p->entries[i].real, b = p->entries[k].real;
+    wb_rc rc = WB_OK;
 
-            if (p->entries[i].exists && p->entries[k].exists && b.n > a.n && b.p[a.n] == '/' &&
-                wbi_str_starts(b, a)) {
-                p->fault->rule = "path_conflict";
-                p->fault->path = p->entries[k].path;
-                return wbi_fail_kind(p->err, WB_EINPUT, WBI_KIND_INVALID_PATCH,
-                                     "the patch makes one path both a file and a folder "
-                                     "(rule path_conflict)");
-            }
-        }
-    return WB_OK;
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t k = 0; k < p->n; k++)
+            if (p->entries[i].exists && p->entries[k].exists &&
+                wbi_patch_beneath(p->entries[k].real, p->entries[i].real))
+                return fail_conflict(p, &p->entries[k],
+                                     "the patch makes one path both a file and a folder");
+    for (size_t i = 0; i < p->n && rc == WB_OK; i++)
+        if (p->entries[i].exists)
+            rc = check_change_of_kind(p, &p->entries[i]);
+    return rc;
 }
 
 static wb_rc commit(struct plan *p)
