@@ -153,6 +153,18 @@ static bool set_input(const struct args *a, wb_request *request)
     return ok;
 }
 
+static bool check_heartbeat(const struct args *a)
+{
+    long long number;
+
+    if (args_has(a, "--heartbeat-ms") && !args_has(a, "--stream")) {
+        (void)usage_error(a, "--heartbeat-ms says how often --stream sends a heartbeat; give "
+                             "--stream, too, or leave it out");
+        return false;
+    }
+    return args_number(a, "--heartbeat-ms", 0, INT_MAX, &number);
+}
+
 static bool fill(const struct args *a, wb_request *request)
 {
     static const struct {
@@ -170,8 +182,7 @@ static bool fill(const struct args *a, wb_request *request)
     };
     long long number;
 
-    if (!args_number(a, "--max-tokens", 0, 1000000000, &number) ||
-        !args_number(a, "--heartbeat-ms", 0, INT_MAX, &number))
+    if (!args_number(a, "--max-tokens", 0, 1000000000, &number) || !check_heartbeat(a))
         return false;
     for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
         if (wb_request_set(request, plain[i].field, args_get(a, plain[i].option)) != WB_OK)
@@ -406,7 +417,7 @@ static const struct option_spec options[] = {
     {"--max-tokens", "N", "a smaller budget for the receipt"},
     {"--traceparent", "TRACE", "W3C trace context"},
     {"--stream", NULL, "frames first, while the tool runs"},
-    {"--heartbeat-ms", "N", "a frame at least so often"},
+    {"--heartbeat-ms", "N", "with --stream: a heartbeat so often, 0 never"},
     {NULL},
 };
 
