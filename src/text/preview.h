@@ -16,7 +16,7 @@
 struct wbi_preview_policy {
     /* Tokens for the whole preview text, its notices included. */
     uint64_t budget;
-    /* The call that reads lines, with "A-B" where the range stands, such as
+    /* The call that reads lines, with "A-B", quoted, where the range stands, such as
      * `ReadArtifact {"path":"x","lines":"A-B"}`; absent: notices name ranges only. */
     struct wbi_str read_call;
     /* What was run; lines that hold its rarer words rank higher. May be absent. */
