@@ -63,7 +63,6 @@ WB_MUST_CHECK wb_rc wbi_preview_index_feed(struct wbi_preview_index *index, stru
 /* No more text; an unfinished last line counts as a line. Feed no more after it. */
 WB_MUST_CHECK wb_rc wbi_preview_index_end(struct wbi_preview_index *index);
 uint64_t wbi_preview_index_lines(const struct wbi_preview_index *index);
-uint64_t wbi_preview_index_bytes(const struct wbi_preview_index *index);
 /* Tokens of the whole text; past WBI_LIMIT_PREVIEW_TOKENS a guess by bytes. */
 uint64_t wbi_preview_index_tokens(const struct wbi_preview_index *index);
 /* How much its worst line tells of a failure, 0 for nothing, less the more lines are like it.
