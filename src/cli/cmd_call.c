@@ -291,6 +291,11 @@ static void answer(struct asked *q, wb_runtime *runtime, wb_request *request, in
         (void)usage_error(q->a, "the call could not be started (%s)", wb_rc_name(rc));
 }
 
+static bool is_builtin(const char *given, const char *name)
+{
+    return strcmp(strncmp(given, "local::", 7) == 0 ? given + 7 : given, name) == 0;
+}
+
 static int call(const struct args *a, wb_request *request, wb_view view)
 {
     struct asked q = {.a = a, .view = view};
@@ -302,6 +307,9 @@ static int call(const struct args *a, wb_request *request, wb_view view)
     tell_notices(a, runtime);
     answer(&q, runtime, request, signals);
     close_runtime(a, runtime);
+    if (q.code == EXIT_OK && is_builtin(a->words[0], "EnterWorkspace"))
+        note(a, "this call is a conversation of its own, so no later one works there; lines of "
+                "`waybill dispatch` that name a conversationId do");
     return q.code;
 }
 
@@ -309,9 +317,7 @@ static int call(const struct args *a, wb_request *request, wb_view view)
 
 static bool may_become_a_task(const char *tool)
 {
-    if (strncmp(tool, "local::", 7) == 0)
-        tool += 7;
-    return strcmp(tool, "ExecCommand") == 0 || strcmp(tool, "local_shell") == 0;
+    return is_builtin(tool, "ExecCommand") || is_builtin(tool, "local_shell");
 }
 
 /* The process that runs the call. It tells its exit code by fd, and stays while
