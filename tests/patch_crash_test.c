@@ -20,6 +20,7 @@
 
 static atomic_long countdown; /* 0: nothing happens */
 static atomic_bool across;    /* renames fail with EXDEV */
+static atomic_bool no_swap;   /* two names cannot be exchanged in one step */
 
 static void step(void)
 {
@@ -39,6 +40,10 @@ int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsign
             (int (*)(int, const char *, int, const char *, unsigned))dlsym(RTLD_NEXT, "renameat2");
     if (atomic_load(&across)) {
         errno = EXDEV;
+        return -1;
+    }
+    if (atomic_load(&no_swap) && (flags & RENAME_EXCHANGE) != 0) {
+        errno = EINVAL;
         return -1;
     }
     step();
@@ -239,12 +244,46 @@ static void test_30_a_rename_across_mounts_is_a_clean_error(void **state)
     toolbox_end(&b);
 }
 
+/* Files are replaced all the same; what becomes a folder, or was one, is refused. */
+static void test_30_where_names_cannot_be_exchanged(void **state)
+{
+    static const char *const kinds[] = {
+        "{\"patch\":\"*** Begin Patch\\n*** Update File: a\\n@@\\n-old a\\n+new a\\n"
+        "*** Delete File: g\\n*** Add File: g/in/new\\n+new g\\n*** End Patch\"}",
+        "{\"patch\":\"*** Begin Patch\\n*** Update File: a\\n@@\\n-old a\\n+new a\\n"
+        "*** Delete File: h/old\\n*** Add File: h\\n+new h\\n*** End Patch\"}",
+    };
+    struct toolbox b;
+
+    (void)state;
+    toolbox_make(&b);
+    make_old(&b);
+    toolbox_open(&b);
+    atomic_store(&no_swap, true);
+    for (int i = 0; i < 2; i++) {
+        struct toolcall c = toolbox_call(&b, "ApplyPatch", kinds[i]);
+
+        assert_false(c.ok);
+        assert_true(wbi_str_find(c.receipt, WBI_LIT("not supported")) < c.receipt.n);
+        assert_true(all_old(&b));
+        assert_int_equal(leftovers(&b), 0);
+    }
+    assert_true(toolbox_call(&b, "ApplyPatch",
+                             "{\"patch\":\"*** Begin Patch\\n*** Update File: a\\n@@\\n-old "
+                             "a\\n+new a\\n*** End Patch\"}")
+                    .ok);
+    atomic_store(&no_swap, false);
+    assert_true(tree_is(&b.tree, "work/a", "new a\n"));
+    toolbox_end(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_25_a_crash_at_each_step_leaves_all_old_or_all_new),
         cmocka_unit_test(test_25_in_an_entered_workspace),
         cmocka_unit_test(test_30_a_rename_across_mounts_is_a_clean_error),
+        cmocka_unit_test(test_30_where_names_cannot_be_exchanged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

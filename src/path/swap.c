@@ -56,8 +56,15 @@ wb_rc wbi_path_stage_folder(struct wbi_root *root, struct wbi_str path, unsigned
     return WB_OK;
 }
 
+static bool is_folder(int dir, const char *name)
+{
+    struct stat st;
+
+    return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
 /* Exchanges two names; where the file system cannot, the old file is moved
- * aside by way of a third name, which a crash may leave behind. */
+ * aside by way of a third name, which a crash may leave behind. That needs files. */
 static int exchange(int dir, const char *a, const char *b)
 {
     char third[64];
@@ -66,6 +73,8 @@ static int exchange(int dir, const char *a, const char *b)
         return 0;
     if (errno != EINVAL && errno != ENOSYS)
         return -errno;
+    if (is_folder(dir, a) || is_folder(dir, b))
+        return -EOPNOTSUPP;
     snprintf(third, sizeof(third), "%.48s~", strncmp(a, ".waybill-tmp", 12) == 0 ? a : b);
     if (linkat(dir, b, dir, third, 0) < 0)
         return -errno;
