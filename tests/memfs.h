@@ -52,12 +52,20 @@ static inline void memfs_drop(struct memfs *m, struct wbi_str name)
     m->exec[at] = m->exec[m->n];
 }
 
-static inline wb_rc memfs_locate(void *arg, struct wbi_str path, bool through_link,
+static inline bool memfs_beneath(struct wbi_str path, struct wbi_str folder)
+{
+    return path.n > folder.n && path.p[folder.n] == '/' && wbi_str_starts(path, folder);
+}
+
+static inline wb_rc memfs_locate(void *arg, struct wbi_str path, unsigned how,
                                  struct wbi_arena *arena, struct wbi_error *err,
                                  struct wbi_str *ret)
 {
-    (void)arg;
-    (void)through_link; /* there are none */
+    struct memfs *m = arg; /* without links */
+
+    for (size_t i = 0; i < m->n && !(how & WBI_PATCH_OVER_FILE); i++)
+        if (memfs_beneath(path, m->names[i]))
+            return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_FILE_UNREADABLE, "beneath a file");
     if (path.n == 0 || path.p[0] == '/' || wbi_str_eqz(path, "..") ||
         wbi_str_starts(path, WBI_LIT("../")) || wbi_str_find(path, WBI_LIT("/../")) < path.n)
         return wbi_fail_kind(err, WB_EDENIED, WBI_KIND_EXECUTION_ROOT_VIOLATION, "outside");
@@ -75,10 +83,28 @@ static inline wb_rc memfs_read(void *arg, struct wbi_str real, struct wbi_arena 
     int at = memfs_find(m, real);
 
     (void)arena;
-    (void)err;
+    for (size_t i = 0; i < m->n; i++)
+        if (memfs_beneath(m->names[i], real))
+            return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_FILE_UNREADABLE, "a folder");
     *ret_exists = at >= 0;
     *ret_data = at >= 0 ? m->data[at] : wbi_str_make("", 0);
     *ret_exec = at >= 0 && m->exec[at];
+    return WB_OK;
+}
+
+static inline wb_rc memfs_holds_only(void *arg, struct wbi_str folder, const struct wbi_str *files,
+                                     size_t n, struct wbi_error *err)
+{
+    struct memfs *m = arg;
+
+    for (size_t i = 0; i < m->n; i++) {
+        bool named = !memfs_beneath(m->names[i], folder);
+
+        for (size_t k = 0; k < n; k++)
+            named = named || wbi_str_eq(files[k], m->names[i]);
+        if (!named)
+            return wbi_fail_kind(err, WB_EEXISTS, WBI_KIND_FILE_EXISTS, "holds more");
+    }
     return WB_OK;
 }
 
@@ -104,8 +130,11 @@ static inline wb_rc memfs_commit(void *arg, const struct wbi_patch_op *ops, size
 
 static inline struct wbi_patch_fs memfs_fs(struct memfs *m)
 {
-    return (struct wbi_patch_fs){
-        .arg = m, .locate = memfs_locate, .read = memfs_read, .commit = memfs_commit};
+    return (struct wbi_patch_fs){.arg = m,
+                                 .locate = memfs_locate,
+                                 .read = memfs_read,
+                                 .holds_only = memfs_holds_only,
+                                 .commit = memfs_commit};
 }
 
 #endif

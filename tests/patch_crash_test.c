@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tests/patch_crash_test.c: ApplyPatch of five files, killed at each of its
+ * tests/patch_crash_test.c: ApplyPatch of several files, one that becomes a
+ * folder and a folder that becomes a file among them, killed at each of its
  * system calls (attack 25): after the next start all files are old or all are
  * new. And a rename that the file system refuses (attack 30): a clean error. */
 #include <setjmp.h>
@@ -19,6 +20,7 @@
 
 static atomic_long countdown; /* 0: nothing happens */
 static atomic_bool across;    /* renames fail with EXDEV */
+static atomic_bool no_swap;   /* two names cannot be exchanged in one step */
 
 static void step(void)
 {
@@ -38,6 +40,10 @@ int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsign
             (int (*)(int, const char *, int, const char *, unsigned))dlsym(RTLD_NEXT, "renameat2");
     if (atomic_load(&across)) {
         errno = EXDEV;
+        return -1;
+    }
+    if (atomic_load(&no_swap) && (flags & RENAME_EXCHANGE) != 0) {
+        errno = EINVAL;
         return -1;
     }
     step();
@@ -78,7 +84,9 @@ static const char patch[] =
     "{\"patch\":\"*** Begin Patch\\n*** Update File: a\\n@@\\n-old a\\n+new a\\n"
     "*** Add File: made/b\\n+new b\\n*** Delete File: c\\n*** Update File: d\\n*** Move to: "
     "e\\n@@\\n"
-    "-old d\\n+new d\\n*** Update File: f\\n@@\\n-old f\\n+new f\\n*** End Patch\"}";
+    "-old d\\n+new d\\n*** Update File: f\\n@@\\n-old f\\n+new f\\n*** Delete File: g\\n"
+    "*** Add File: g/in/new\\n+new g\\n*** Delete File: h/old\\n*** Add File: h\\n+new h\\n"
+    "*** End Patch\"}";
 
 static void make_old(struct toolbox *b)
 {
@@ -86,6 +94,13 @@ static void make_old(struct toolbox *b)
     assert_true(tree_puts(&b->tree, "work/c", "old c\n"));
     assert_true(tree_puts(&b->tree, "work/d", "old d\n"));
     assert_true(tree_puts(&b->tree, "work/f", "old f\n"));
+    (void)unlink(tree_at(&b->tree, "work/g/in/new"));
+    (void)rmdir(tree_at(&b->tree, "work/g/in"));
+    (void)rmdir(tree_at(&b->tree, "work/g"));
+    assert_true(tree_puts(&b->tree, "work/g", "old g\n"));
+    (void)unlink(tree_at(&b->tree, "work/h"));
+    (void)mkdir(tree_at(&b->tree, "work/h"), 0755);
+    assert_true(tree_puts(&b->tree, "work/h/old", "old h\n"));
     (void)unlink(tree_at(&b->tree, "work/e"));
     (void)unlink(tree_at(&b->tree, "work/made/b"));
     (void)rmdir(tree_at(&b->tree, "work/made"));
@@ -100,14 +115,16 @@ static bool all_old(struct toolbox *b)
 {
     return tree_is(&b->tree, "work/a", "old a\n") && !there(b, "work/made/b") &&
            tree_is(&b->tree, "work/c", "old c\n") && tree_is(&b->tree, "work/d", "old d\n") &&
-           !there(b, "work/e") && tree_is(&b->tree, "work/f", "old f\n");
+           !there(b, "work/e") && tree_is(&b->tree, "work/f", "old f\n") &&
+           tree_is(&b->tree, "work/g", "old g\n") && tree_is(&b->tree, "work/h/old", "old h\n");
 }
 
 static bool all_new(struct toolbox *b)
 {
     return tree_is(&b->tree, "work/a", "new a\n") && tree_is(&b->tree, "work/made/b", "new b\n") &&
            !there(b, "work/c") && !there(b, "work/d") && tree_is(&b->tree, "work/e", "new d\n") &&
-           tree_is(&b->tree, "work/f", "new f\n");
+           tree_is(&b->tree, "work/f", "new f\n") &&
+           tree_is(&b->tree, "work/g/in/new", "new g\n") && tree_is(&b->tree, "work/h", "new h\n");
 }
 
 static unsigned leftovers(struct toolbox *b)
@@ -227,12 +244,46 @@ static void test_30_a_rename_across_mounts_is_a_clean_error(void **state)
     toolbox_end(&b);
 }
 
+/* Files are replaced all the same; what becomes a folder, or was one, is refused. */
+static void test_30_where_names_cannot_be_exchanged(void **state)
+{
+    static const char *const kinds[] = {
+        "{\"patch\":\"*** Begin Patch\\n*** Update File: a\\n@@\\n-old a\\n+new a\\n"
+        "*** Delete File: g\\n*** Add File: g/in/new\\n+new g\\n*** End Patch\"}",
+        "{\"patch\":\"*** Begin Patch\\n*** Update File: a\\n@@\\n-old a\\n+new a\\n"
+        "*** Delete File: h/old\\n*** Add File: h\\n+new h\\n*** End Patch\"}",
+    };
+    struct toolbox b;
+
+    (void)state;
+    toolbox_make(&b);
+    make_old(&b);
+    toolbox_open(&b);
+    atomic_store(&no_swap, true);
+    for (int i = 0; i < 2; i++) {
+        struct toolcall c = toolbox_call(&b, "ApplyPatch", kinds[i]);
+
+        assert_false(c.ok);
+        assert_true(wbi_str_find(c.receipt, WBI_LIT("not supported")) < c.receipt.n);
+        assert_true(all_old(&b));
+        assert_int_equal(leftovers(&b), 0);
+    }
+    assert_true(toolbox_call(&b, "ApplyPatch",
+                             "{\"patch\":\"*** Begin Patch\\n*** Update File: a\\n@@\\n-old "
+                             "a\\n+new a\\n*** End Patch\"}")
+                    .ok);
+    atomic_store(&no_swap, false);
+    assert_true(tree_is(&b.tree, "work/a", "new a\n"));
+    toolbox_end(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_25_a_crash_at_each_step_leaves_all_old_or_all_new),
         cmocka_unit_test(test_25_in_an_entered_workspace),
         cmocka_unit_test(test_30_a_rename_across_mounts_is_a_clean_error),
+        cmocka_unit_test(test_30_where_names_cannot_be_exchanged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,10 +11,10 @@
  *           "any": true the receipt is not compared (it depends on time, or on how
  *           many tokens the name of the workspace costs); receipts have ID for the digits of ids,
  *           ROOT for the root. fault: {call: write|sync|read, path: part of it, error: ENOSPC|EIO,
- *           always?} makes the first such system call of the step fail, or all; {call, path,
- * meanwhile: {path: text}} writes files in front of it, as another process would. reopen: true ends
- * the runtime and makes a new one in front of the step after   {path: text or null} when all is
- * done tests/tools_errors_test.c tells which errors the files have to show. */
+ *           always?, nth?} makes the first (nth) such system call of the step fail, or all; {call,
+ * path, meanwhile: {path: text}} writes files in front of it, as another process would. reopen:
+ * true ends the runtime and makes a new one in front of the step after   {path: text or null} when
+ * all is done tests/tools_errors_test.c tells which errors the files have to show. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -189,6 +189,7 @@ static void arm(struct toolbox *b, const wbi_json *fault)
         [FAULT_WRITE] = "write", [FAULT_READ] = "read", [FAULT_SYNC] = "sync"};
     struct wbi_str call = wbi_json_get_str(fault, "call");
     int which = 0, error = FAULT_MEANWHILE;
+    int64_t nth = 1;
 
     if (fault == NULL)
         return;
@@ -200,7 +201,9 @@ static void arm(struct toolbox *b, const wbi_json *fault)
     faults.meanwhile = do_meanwhile;
     if (meanwhile.files == NULL)
         error = error_of(wbi_json_get_str(fault, "error"));
-    faults_arm((enum fault_call)which, 1, error, wbi_json_true(wbi_json_get(fault, "always")),
+    (void)wbi_json_i64(wbi_json_get(fault, "nth"), &nth); /* absent: the first */
+    faults_arm((enum fault_call)which, (long)nth, error,
+               wbi_json_true(wbi_json_get(fault, "always")),
                wbi_arena_strz(b->arena, wbi_json_get_str(fault, "path")));
 }
 

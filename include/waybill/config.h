@@ -13,10 +13,11 @@ extern "C" {
 
 /* Read and check all configuration files, the tools they declare included, whether they
  * are trusted or not.
- * *ret is a JSON object: root, state, files, trust, tools, servers, ignored,
- * unmasked (variables whose secret is too short or long to be redacted), unusedBudgets
- * (names in settings.budgets that no built-in tool has), unusedGlobs (the first 20
- * globs of policies and bindings that no tool here has; with MCP servers those of local
+ * *ret is a JSON object: root, state, files, trust, tools, servers, ignored (what a
+ * workspace that is not trusted does not get, with the reason), tightening (values of
+ * its policies that hold all the same), unmasked (variables whose secret is too short or long to be
+ * redacted), unusedBudgets (names in settings.budgets that no built-in tool has), unusedGlobs (the
+ * first 20 globs of policies and bindings that no tool here has; with MCP servers those of local
  * tools alone). */
 WB_API WB_MUST_CHECK wb_rc wb_config_check(const wb_options *options, char **ret, size_t *ret_size,
                                            wb_error **reterr);

@@ -3,6 +3,7 @@
 #include "api/api_int.h"
 #include "base/limits.h"
 #include "builtin/builtin.h"
+#include "call/guards.h"
 #include "config/config.h"
 #include "serve/upstreams.h"
 
@@ -74,14 +75,80 @@ static void write_rules(struct wbi_jw *w, const struct wbi_config *config)
     write_parts(w, "settings", parts, n);
 }
 
-static void write_ignored(struct wbi_jw *w, const struct wbi_config *config)
+/* ---- what of a workspace that is not trusted holds, and what does not ---- */
+
+struct tight {
+    struct wbi_jw *w;
+    bool holds; /* those that are told */
+    const char *reason;
+    struct wbi_buf what;
+};
+
+static void write_tight(void *arg, const struct wbi_policy_tight *t)
+{
+    struct tight *told = arg;
+    bool environment = t->glob.p == NULL;
+
+    if (t->holds != told->holds)
+        return;
+    wbi_buf_clear(&told->what);
+    wbi_buf_addf(&told->what, "policies.%s%s", t->layer, environment ? "." : "s.");
+    if (!environment)
+        wbi_buf_addf(&told->what, "%.*s.", WBI_FMT(t->glob));
+    wbi_buf_addz(&told->what, t->item);
+    wbi_jw_obj(told->w);
+    wbi_jw_kstr(told->w, "file", t->file);
+    wbi_jw_kstr(told->w, "what", wbi_buf_str(&told->what));
+    if (told->reason != NULL)
+        wbi_jw_kstrz(told->w, "reason", told->reason);
+    wbi_jw_obj_end(told->w);
+}
+
+/* Which values hold is known once the tools are asked. */
+static wb_rc ask_tools(struct wbi_runtime *rt)
+{
+    const struct wbi_policy_effective *unused;
+    struct wbi_catalog *catalog;
+    wb_rc rc = wbi_runtime_catalog(rt, &catalog, NULL);
+
+    for (size_t i = 0; rc == WB_OK && i < wbi_catalog_count(catalog); i++) {
+        const struct wbi_tool *tool = wbi_catalog_at(catalog, i);
+        rc = wbi_policy_effective(rt->guards->policy, tool->qualified, rt->principal,
+                                  tool->timeout_ms > 0 ? tool->timeout_ms : WBI_NO_LIMIT_MS,
+                                  &unused);
+    }
+    return rc;
+}
+
+static wb_rc write_policies(struct wbi_jw *w, struct wbi_runtime *rt, bool holds,
+                            const char *reason)
+{
+    struct tight told = {.w = w, .holds = holds, .reason = reason};
+    wb_rc rc = ask_tools(rt);
+
+    wbi_buf_init(&told.what, WBI_LIMIT_PATH);
+    if (rc == WB_OK)
+        rc = wbi_policy_each_tight(rt->guards->policy, write_tight, &told);
+    if (rc == WB_OK)
+        rc = wbi_buf_rc(&told.what);
+    wbi_buf_fini(&told.what);
+    return rc;
+}
+
+/* Of policies only the values that do not hold. */
+static wb_rc write_ignored(struct wbi_jw *w, struct wbi_runtime *rt)
 {
     const struct wbi_config_ignored *list;
-    size_t n = wbi_config_ignored(config, &list);
+    size_t n = wbi_config_ignored(rt->config, &list);
+    wb_rc rc = WB_OK;
 
     wbi_jw_key(w, "ignored");
     wbi_jw_arr(w);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && rc == WB_OK; i++) {
+        if (!list[i].names_tools && wbi_str_eqz(list[i].what, "policies")) {
+            rc = write_policies(w, rt, /* holds= */ false, list[i].reason);
+            continue;
+        }
         wbi_jw_obj(w);
         wbi_jw_kstr(w, "file", list[i].file);
         wbi_jw_kstr(w, "what", list[i].what);
@@ -89,6 +156,12 @@ static void write_ignored(struct wbi_jw *w, const struct wbi_config *config)
         wbi_jw_obj_end(w);
     }
     wbi_jw_arr_end(w);
+    wbi_jw_key(w, "tightening");
+    wbi_jw_arr(w);
+    if (rc == WB_OK)
+        rc = write_policies(w, rt, /* holds= */ true, NULL);
+    wbi_jw_arr_end(w);
+    return rc;
 }
 
 /* Budgets of tools that there are not: they have no effect. */
@@ -199,9 +272,10 @@ static void write_unused_globs(struct wbi_jw *w, struct wbi_runtime *rt)
     wbi_buf_fini(&g.scratch);
 }
 
-static void write_report(struct wbi_buf *out, struct wbi_runtime *rt)
+static wb_rc write_report(struct wbi_buf *out, struct wbi_runtime *rt)
 {
     struct wbi_jw w = wbi_jw_to(out);
+    wb_rc rc;
 
     wbi_jw_obj(&w);
     wbi_jw_kstr(&w, "root", rt->root);
@@ -214,7 +288,7 @@ static void write_report(struct wbi_buf *out, struct wbi_runtime *rt)
     wbi_jw_kstrz(&w, "trust", wbi_config_trust_name(wbi_config_trust_state(rt->config)));
     write_tools(&w, rt->config);
     write_rules(&w, rt->config);
-    write_ignored(&w, rt->config);
+    rc = write_ignored(&w, rt);
     wbi_jw_key(&w, "unmasked");
     wbi_jw_arr(&w);
     for (size_t i = 0; i < rt->unmasked_n; i++)
@@ -223,6 +297,7 @@ static void write_report(struct wbi_buf *out, struct wbi_runtime *rt)
     write_unused_budgets(&w, rt->config);
     write_unused_globs(&w, rt);
     wbi_jw_obj_end(&w);
+    return rc;
 }
 
 /* Whether all files are right, also those that do not count yet: who has looked at them
@@ -261,10 +336,14 @@ wb_rc wb_config_check(const wb_options *options, char **ret, size_t *ret_size, w
         return rc;
     wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
     if (runtime->rt->config != NULL)
-        write_report(&out, runtime->rt);
+        rc = write_report(&out, runtime->rt);
     else
         wbi_buf_addz(&out, "{}");
     wb_runtime_free(runtime);
+    if (rc != WB_OK) {
+        wbi_buf_fini(&out);
+        return wbi_api_fail_text(reterr, rc, "out of memory");
+    }
     return wbi_api_give(&out, ret, ret_size, reterr);
 }
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -195,36 +196,26 @@ static void what_is_not_asked_for_is_removed(void **state)
     assert_int_equal(stats.count, 1);
 }
 
-struct order {
-    char text[256];
-};
-
-static bool note_order(void *arg, int stream, uint64_t bytes)
-{
-    struct order *o = arg;
-    size_t n = strlen(o->text);
-
-    snprintf(o->text + n, sizeof(o->text) - n, "%d:%llu ", stream, (unsigned long long)bytes);
-    return true;
-}
-
-static void the_order_of_arrival_is_kept(void **state)
+static void two_streams_are_two_files(void **state)
 {
     struct bench *b = *state;
     struct wbi_spool *s = spool(b, "call_4");
     struct wbi_artifact got[2];
-    struct order o = {""};
-    static char big[300];
-    bool whole;
+    unsigned files = 0;
+    DIR *d;
 
-    wbi_spool_add(s, 0, WBI_LIT("aa"));
     wbi_spool_add(s, 0, WBI_LIT("a"));
-    wbi_spool_add(s, 1, wbi_str_make(big, sizeof(big)));
-    wbi_spool_add(s, 0, WBI_LIT("x"));
+    wbi_spool_add(s, 1, WBI_LIT("b"));
+    wbi_spool_add(s, 0, WBI_LIT("c"));
     assert_int_equal(wbi_spool_finish(s, 3, got, NULL), WB_OK);
-    assert_int_equal(wbi_spool_order(b->store, &got[1], note_order, &o, &whole, NULL), WB_OK);
-    assert_string_equal(o.text, "0:3 1:300 0:1 ");
-    assert_true(whole);
+    assert_string_equal(got[0].name, "call_4-stdout.log");
+    assert_string_equal(got[1].name, "call_4-stderr.log");
+    d = opendir(b->dir);
+    assert_non_null(d);
+    for (struct dirent *e = readdir(d); e != NULL; e = readdir(d))
+        files += e->d_type == DT_REG;
+    closedir(d);
+    assert_int_equal(files, 2);
 }
 
 static void quotas_cut_count_and_say_so(void **state)
@@ -769,7 +760,7 @@ int main(void)
         TEST(finished_files_are_immutable_and_equal_ones_share),
         TEST(a_repeated_call_id_overwrites_nothing),
         TEST(what_is_not_asked_for_is_removed),
-        TEST(the_order_of_arrival_is_kept),
+        TEST(two_streams_are_two_files),
         TEST(quotas_cut_count_and_say_so),
         TEST(a_full_store_and_a_full_disk_refuse_to_begin),
         TEST(a_disk_that_fills_up_is_survived),

@@ -103,15 +103,12 @@ wb_rc wbi_artifact_stat(struct wbi_artifact_store *s, struct wbi_artifact_stats 
 static wb_rc remove_files(struct wbi_artifact_store *s, const struct wbi_artifact *a,
                           struct wbi_artifact_stats *stats, struct wbi_error *err)
 {
-    char order[WBI_ARTIFACT_NAME + 16];
     struct stat st;
 
     if (fstatat(s->dir, a->name, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return WB_OK;
     if (unlinkat(s->dir, a->name, 0) != 0 && errno != ENOENT)
         return wbi_fail_errno(err, errno, "cannot remove an artifact");
-    wbi_order_name(a->name, order);
-    (void)unlinkat(s->dir, order, 0);
     stats->removed++;
     if (st.st_nlink <= 2) {
         if (a->sha256[0] != '\0')

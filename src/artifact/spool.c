@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * artifact/spool.c: appending, counting, finishing.
- * (1) A file gets its name only once it is locked; the lock lives as long as the
- *     writer, so a named file without lock and fact is one whose writer died.
- * (2) Order of arrival: a side file of numbers (bytes << 1 | stream), seven bits a
- *     byte, one per change of stream, begun when the second stream prints. */
+ * A file gets its name only once it is locked; the lock lives as long as the
+ * writer, so a named file without lock and fact is one whose writer died. */
 #include "artifact/spool.h"
 
 #include <errno.h>
@@ -14,11 +12,9 @@
 
 #include "artifact/store_int.h"
 #include "base/alloc.h"
-#include "base/fd.h"
 #include "loop/loop.h"
 
 #define CHECK_EVERY (UINT64_C(16) << 20) /* bytes between looks at the disk */
-#define ORDER_BUFFER 4096u
 #define NAME_TRIES 1000
 
 struct stream {
@@ -27,14 +23,6 @@ struct stream {
     int fd;
     struct wbi_spool_counts counts;
     char last;
-};
-
-struct order {
-    char name[WBI_ARTIFACT_NAME];
-    int fd, stream;
-    uint64_t run, written;
-    struct wbi_buf pending;
-    bool cut;
 };
 
 struct wbi_spool {
@@ -46,7 +34,6 @@ struct wbi_spool {
     int64_t created_ms;
     uint64_t room; /* until the next look at the disk */
     struct stream streams[WBI_SPOOL_STREAMS];
-    struct order order;
 };
 
 static void make_base(struct wbi_spool *s, struct wbi_str id)
@@ -86,20 +73,19 @@ wb_rc wbi_spool_open(struct wbi_artifact_store *store, struct wbi_str call_id,
         s->streams[i].fd = -1;
         s->streams[i].last = '\n';
     }
-    s->order.fd = s->order.stream = -1;
-    wbi_buf_init(&s->order.pending, ORDER_BUFFER + 16);
     *ret = s;
     return WB_OK;
 }
 
 static bool is_free(const struct wbi_spool *s, const char *base)
 {
-    const char *const names[] = {s->streams[0].role, s->streams[1].role, "order"};
     char name[WBI_ARTIFACT_NAME];
 
-    for (size_t i = 0; i < WBI_COUNT(names); i++) {
-        (void)snprintf(name, sizeof(name), "%s-%s.%s", base, names[i], i < 2 ? "log" : "idx");
-        if (names[i][0] != '\0' && faccessat(s->store->dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+    for (int i = 0; i < WBI_SPOOL_STREAMS; i++) {
+        const char *role = s->streams[i].role;
+
+        (void)snprintf(name, sizeof(name), "%s-%s.log", base, role);
+        if (role[0] != '\0' && faccessat(s->store->dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
             return false;
     }
     return true;
@@ -118,9 +104,8 @@ static void fix_base(struct wbi_spool *s)
     s->base_fixed = true;
 }
 
-/* A locked file named base-role.ext; -1 and errno on failure. */
-static int create_named(struct wbi_spool *s, const char *role, const char *ext,
-                        char name[WBI_ARTIFACT_NAME])
+/* A locked file named base-role.log; -1 and errno on failure. */
+static int create_named(struct wbi_spool *s, const char *role, char name[WBI_ARTIFACT_NAME])
 {
     char temp[64];
     int fd, failed = 0, dir = s->store->dir;
@@ -128,7 +113,7 @@ static int create_named(struct wbi_spool *s, const char *role, const char *ext,
     if (!s->base_fixed)
         fix_base(s);
     (void)snprintf(temp, sizeof(temp), ".wr-%d-%p", (int)getpid(), (const void *)name);
-    (void)snprintf(name, WBI_ARTIFACT_NAME, "%s-%s.%s", s->base, role, ext);
+    (void)snprintf(name, WBI_ARTIFACT_NAME, "%s-%s.log", s->base, role);
     (void)unlinkat(dir, temp, 0);
     fd = openat(dir, temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 || fchmod(fd, 0600) != 0 /* an odd umask */ || flock(fd, LOCK_EX) != 0 ||
@@ -155,7 +140,7 @@ static bool ensure_file(struct wbi_spool *s, struct stream *t)
         return true;
     if (t->counts.reason != NULL || t->role[0] == '\0')
         return false;
-    t->fd = create_named(s, t->role, "log", t->name);
+    t->fd = create_named(s, t->role, t->name);
     if (t->fd < 0)
         t->counts.reason = reason_of(errno);
     return t->fd >= 0;
@@ -207,38 +192,6 @@ static void write_kept(struct wbi_spool *s, struct stream *t, struct wbi_str byt
     s->room -= WBI_MIN(s->room, (uint64_t)done);
 }
 
-static void flush_order(struct wbi_spool *s)
-{
-    struct order *o = &s->order;
-
-    if (o->pending.n == 0 || o->cut)
-        return;
-    if (o->fd < 0)
-        o->fd = create_named(s, "order", "idx", o->name);
-    if (o->fd < 0 || o->written + o->pending.n > WBI_LIMIT_ORDER_INDEX ||
-        wbi_write_all(o->fd, o->pending.p, o->pending.n) != 0)
-        o->cut = true;
-    o->written += o->pending.n;
-    wbi_buf_clear(&o->pending);
-}
-
-static void end_run(struct wbi_spool *s)
-{
-    struct order *o = &s->order;
-    uint64_t v = o->run << 1 | (uint64_t)(o->stream & 1);
-
-    if (o->run == 0 || o->cut)
-        return;
-    for (; v >= 128; v >>= 7)
-        wbi_buf_addc(&o->pending, (char)(v | 128));
-    wbi_buf_addc(&o->pending, (char)v);
-    if (wbi_buf_rc(&o->pending) != WB_OK)
-        o->cut = true;
-    o->run = 0;
-    if (o->pending.n >= ORDER_BUFFER)
-        flush_order(s);
-}
-
 void wbi_spool_add(struct wbi_spool *s, int stream, struct wbi_str bytes)
 {
     struct stream *t = &s->streams[stream];
@@ -255,13 +208,7 @@ void wbi_spool_add(struct wbi_spool *s, int stream, struct wbi_str bytes)
         if (n > 0)
             write_kept(s, t, wbi_str_head(bytes, n));
     }
-    kept = t->counts.kept - kept;
-    t->counts.dropped += bytes.n - kept;
-    if (s->order.stream != stream) {
-        end_run(s);
-        s->order.stream = stream;
-    }
-    s->order.run += kept;
+    t->counts.dropped += bytes.n - (t->counts.kept - kept);
 }
 
 void wbi_spool_drop(struct wbi_spool *s, int stream, struct wbi_str bytes, const char *reason)
@@ -313,25 +260,11 @@ static void remove_file(struct wbi_spool *s, struct stream *t)
     t->name[0] = '\0';
 }
 
-static void end_order(struct wbi_spool *s, bool keep)
-{
-    struct order *o = &s->order;
-
-    end_run(s);
-    if (keep && s->streams[0].counts.kept > 0 && s->streams[1].counts.kept > 0)
-        flush_order(s);
-    else if (o->fd >= 0)
-        (void)unlinkat(s->store->dir, o->name, 0);
-}
-
 static void release(struct wbi_spool *s)
 {
     for (int i = 0; i < WBI_SPOOL_STREAMS; i++)
         if (s->streams[i].fd >= 0)
             (void)close(s->streams[i].fd); /* and with it the lock */
-    if (s->order.fd >= 0)
-        (void)close(s->order.fd);
-    wbi_buf_fini(&s->order.pending);
     wbi_free(s);
 }
 
@@ -341,7 +274,6 @@ void wbi_spool_discard(struct wbi_spool *s)
         return;
     for (int i = 0; i < WBI_SPOOL_STREAMS; i++)
         remove_file(s, &s->streams[i]);
-    end_order(s, false);
     release(s);
 }
 
@@ -364,7 +296,6 @@ static void select_streams(struct finishing *f, unsigned int mask)
         else
             remove_file(f->spool, t);
     }
-    end_order(f->spool, mask != 0);
 }
 
 static void seal_streams(void *arg)
@@ -436,38 +367,4 @@ wb_rc wbi_spool_finish_later(struct wbi_spool *s, struct wbi_loop *loop, unsigne
     if (rc != WB_OK)
         wbi_free(f);
     return rc;
-}
-
-wb_rc wbi_spool_order(const struct wbi_artifact_store *store, const struct wbi_artifact *a,
-                      bool (*each)(void *, int, uint64_t), void *arg, bool *ret_whole,
-                      struct wbi_error *err)
-{
-    char name[WBI_ARTIFACT_NAME + 16], *buffer;
-    uint64_t v = 0, total = 0;
-    unsigned int shift = 0;
-    bool go = true;
-    ssize_t n;
-    int fd;
-
-    wbi_order_name(a->name, name);
-    fd = openat(store->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        return errno == ENOENT ? wbi_fail(err, WB_ENOTFOUND, "only one stream printed")
-                               : wbi_fail_errno(err, errno, "cannot read the order of arrival");
-    buffer = wbi_alloc(ORDER_BUFFER);
-    while (buffer != NULL && go && (n = read(fd, buffer, ORDER_BUFFER)) > 0)
-        for (ssize_t i = 0; i < n && go; i++, total++) {
-            v |= (uint64_t)(buffer[i] & 127) << shift;
-            shift += 7;
-            if ((buffer[i] & 128) != 0 && shift < 63)
-                continue;
-            go = each(arg, (int)(v & 1), v >> 1);
-            v = shift = 0;
-        }
-    (void)close(fd);
-    if (buffer == NULL)
-        return wbi_fail_nomem(err);
-    wbi_free(buffer);
-    *ret_whole = total + ORDER_BUFFER < WBI_LIMIT_ORDER_INDEX;
-    return WB_OK;
 }

@@ -54,12 +54,4 @@ WB_MUST_CHECK wb_rc wbi_spool_finish_later(
 /* Keep nothing. NULL is fine. */
 void wbi_spool_discard(struct wbi_spool *s);
 
-/* The order in which both streams of a finished or running call arrived: runs of
- * bytes, until each returns false. WB_ENOTFOUND when only one stream printed.
- * *ret_whole is false when the index was cut at its cap. */
-WB_MUST_CHECK wb_rc wbi_spool_order(const struct wbi_artifact_store *store,
-                                    const struct wbi_artifact *a,
-                                    bool (*each)(void *arg, int stream, uint64_t bytes), void *arg,
-                                    bool *ret_whole, struct wbi_error *err);
-
 #endif

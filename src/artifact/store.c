@@ -267,15 +267,6 @@ wb_rc wbi_artifact_room(struct wbi_artifact_store *s, struct wbi_error *err)
                          (unsigned long long)(floor / 1024));
 }
 
-void wbi_order_name(const char *artifact, char out[WBI_ARTIFACT_NAME + 16])
-{
-    const char *dash = strrchr(artifact, '-');
-    size_t n = dash != NULL ? (size_t)(dash - artifact) : strlen(artifact);
-
-    memcpy(out, artifact, n);
-    memcpy(out + n, "-order.idx", sizeof("-order.idx"));
-}
-
 /* "<call>-<role>.log", or "<call>.2-<role>.log" for an id that was used before. */
 static void parse_name(struct wbi_artifact *a)
 {

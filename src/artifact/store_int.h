@@ -24,7 +24,6 @@ struct wbi_artifact_store {
 /* Open a directory without following a link, make it (0700) if absent. */
 WB_MUST_CHECK wb_rc wbi_open_dir(int at, const char *name, int *ret, struct wbi_error *err);
 /* Name of the index of arrival that belongs to an artifact. */
-void wbi_order_name(const char *artifact, char out[WBI_ARTIFACT_NAME + 16]);
 /* Old files that never got their final name: their writer died. */
 void wbi_remove_leftovers(int dir, int64_t now_ms);
 /* Bytes that may still be written, by the free-space guard and the store's cap;

@@ -46,13 +46,15 @@ static void add_mark(struct wbi_buf *out, const struct wbi_compact_item *it, int
     if (out->n > 0)
         wbi_buf_addc(out, rung == WBI_RUNG_LINE ? ' ' : '\n');
     wbi_buf_addf(out, MARK "%d of 3: call %.*s", rung, WBI_FMT(shown_id(it)));
-    if (it->artifact.p != NULL)
-        wbi_buf_addf(out, "; ReadArtifact {\"path\":\"%.*s\"} reads the rest]",
-                     WBI_FMT(it->artifact));
-    else if (it->known.mutates || it->known.external)
+    if (it->artifact.p != NULL) {
+        wbi_buf_addz(out, "; ReadArtifact {\"path\":");
+        wbi_json_quote(out, it->artifact);
+        wbi_buf_addz(out, "} reads the rest]");
+    } else if (it->known.mutates || it->known.external) {
         wbi_buf_addz(out, "; it may have had effects: repeat it only where that is safe]");
-    else
+    } else {
         wbi_buf_addz(out, "; repeat the call for the rest]");
+    }
 }
 
 /* Where the mark of this very call begins; text.n when there is none. */

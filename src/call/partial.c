@@ -7,6 +7,7 @@
 #include "call/redact.h"
 #include "call/runtime.h"
 #include "family/generic/generic.h"
+#include "family/receipt.h"
 #include "text/preview.h"
 #include "text/tokens.h"
 
@@ -71,8 +72,7 @@ static bool show(struct wbi_call *call, const struct wbi_partial_stream *s, uint
         if (ret->path.p == NULL)
             return true;
     }
-    policy.read_call = wbi_arena_fmt(
-        call->arena, "ReadArtifact {\"path\":\"%.*s\",\"lines\":\"A-B\"}", WBI_FMT(ret->path));
+    policy.read_call = wbi_receipt_read_call(call->arena, ret->path);
     return preview(call, s, &policy, ret);
 }
 

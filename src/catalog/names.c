@@ -472,11 +472,6 @@ void wbi_names_free(struct wbi_names *names)
         wbi_arena_free(names->arena);
 }
 
-size_t wbi_names_count(const struct wbi_names *names)
-{
-    return names->n;
-}
-
 const struct wbi_name *wbi_names_at(const struct wbi_names *names, size_t i)
 {
     return i < names->n ? &names->entries[i].name : NULL;

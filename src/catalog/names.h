@@ -62,8 +62,7 @@ WB_MUST_CHECK wb_rc wbi_names_new(const struct wbi_name_in *in, size_t n,
 /* NULL is fine. */
 void wbi_names_free(struct wbi_names *names);
 
-size_t wbi_names_count(const struct wbi_names *names);
-/* In the order of qualified names. */
+/* In the order of qualified names; NULL behind the last. */
 const struct wbi_name *wbi_names_at(const struct wbi_names *names, size_t i);
 /* Any accepted spelling: qualified, model name, `mcp__server__tool`,
  * `server__tool`, a local tool's own name. A name that can be read as an MCP tool is one; a

@@ -171,8 +171,10 @@ static void colliding_and_long_names_get_a_hash(void **state)
 
     (void)state;
     assert_model(names, "local::as_it_is", "as_it_is");
-    for (size_t i = 0; i < wbi_names_count(names); i++) {
+    assert_null(wbi_names_at(names, WBI_COUNT(in)));
+    for (size_t i = 0; i < WBI_COUNT(in); i++) {
         const struct wbi_name *name = wbi_names_at(names, i);
+        assert_non_null(name);
         assert_true(wbi_name_is_model_name(name->model));
         assert_ptr_equal(wbi_names_find(names, WBI_NONE, name->model), name);
     }

@@ -30,11 +30,6 @@ struct wbi_semver_range; /* immutable, in its arena */
 WB_MUST_CHECK wb_rc wbi_semver_range_parse(struct wbi_arena *arena, struct wbi_str text,
                                            struct wbi_semver_range **ret, struct wbi_error *err);
 bool wbi_semver_satisfies(const struct wbi_semver_range *range, const struct wbi_semver *version);
-/* Above (or below) everything the range admits. */
-bool wbi_semver_above(const struct wbi_semver_range *range, const struct wbi_semver *version);
-bool wbi_semver_below(const struct wbi_semver_range *range, const struct wbi_semver *version);
-/* The normal form: comparators joined by " " and "||", "*" for any release. */
-void wbi_semver_range_format(const struct wbi_semver_range *range, struct wbi_buf *out);
 
 /* Index of the highest of versions that satisfies range, the first of equals; texts that are
  * no version are passed over. WB_ENOTFOUND when none fits, else the errors of

@@ -153,6 +153,18 @@ static bool set_input(const struct args *a, wb_request *request)
     return ok;
 }
 
+static bool check_heartbeat(const struct args *a)
+{
+    long long number;
+
+    if (args_has(a, "--heartbeat-ms") && !args_has(a, "--stream")) {
+        (void)usage_error(a, "--heartbeat-ms says how often --stream sends a heartbeat; give "
+                             "--stream, too, or leave it out");
+        return false;
+    }
+    return args_number(a, "--heartbeat-ms", 0, INT_MAX, &number);
+}
+
 static bool fill(const struct args *a, wb_request *request)
 {
     static const struct {
@@ -170,8 +182,7 @@ static bool fill(const struct args *a, wb_request *request)
     };
     long long number;
 
-    if (!args_number(a, "--max-tokens", 0, 1000000000, &number) ||
-        !args_number(a, "--heartbeat-ms", 0, INT_MAX, &number))
+    if (!args_number(a, "--max-tokens", 0, 1000000000, &number) || !check_heartbeat(a))
         return false;
     for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
         if (wb_request_set(request, plain[i].field, args_get(a, plain[i].option)) != WB_OK)
@@ -280,6 +291,11 @@ static void answer(struct asked *q, wb_runtime *runtime, wb_request *request, in
         (void)usage_error(q->a, "the call could not be started (%s)", wb_rc_name(rc));
 }
 
+static bool is_builtin(const char *given, const char *name)
+{
+    return strcmp(strncmp(given, "local::", 7) == 0 ? given + 7 : given, name) == 0;
+}
+
 static int call(const struct args *a, wb_request *request, wb_view view)
 {
     struct asked q = {.a = a, .view = view};
@@ -291,6 +307,9 @@ static int call(const struct args *a, wb_request *request, wb_view view)
     tell_notices(a, runtime);
     answer(&q, runtime, request, signals);
     close_runtime(a, runtime);
+    if (q.code == EXIT_OK && is_builtin(a->words[0], "EnterWorkspace"))
+        note(a, "this call is a conversation of its own, so no later one works there; lines of "
+                "`waybill dispatch` that name a conversationId do");
     return q.code;
 }
 
@@ -298,9 +317,7 @@ static int call(const struct args *a, wb_request *request, wb_view view)
 
 static bool may_become_a_task(const char *tool)
 {
-    if (strncmp(tool, "local::", 7) == 0)
-        tool += 7;
-    return strcmp(tool, "ExecCommand") == 0 || strcmp(tool, "local_shell") == 0;
+    return is_builtin(tool, "ExecCommand") || is_builtin(tool, "local_shell");
 }
 
 /* The process that runs the call. It tells its exit code by fd, and stays while
@@ -406,7 +423,7 @@ static const struct option_spec options[] = {
     {"--max-tokens", "N", "a smaller budget for the receipt"},
     {"--traceparent", "TRACE", "W3C trace context"},
     {"--stream", NULL, "frames first, while the tool runs"},
-    {"--heartbeat-ms", "N", "a frame at least so often"},
+    {"--heartbeat-ms", "N", "with --stream: a heartbeat so often, 0 never"},
     {NULL},
 };
 

@@ -4,22 +4,37 @@
 
 #include "cli/cli.h"
 
-/* What a workspace that is not trusted wished for and did not get. */
-static int tell_ignored(const struct args *a, const char *json, size_t size)
+/* A table of what the report lists at `pointer`, and a word on it, if there is something. */
+static int tell_list(const struct args *a, const char *json, size_t size, const char *pointer,
+                     const char *const *columns, size_t n_columns, const char *word)
 {
-    static const char *const columns[] = {"file=FILE", "what=LEFT OUT", "reason=WHY"};
     wb_error *error = NULL;
     size_t n;
     char *list;
     int code = EXIT_OK;
 
-    if (wb_json_pointer(json, size, "/ignored", &list, &n, &error) != WB_OK)
+    if (wb_json_pointer(json, size, pointer, &list, &n, &error) != WB_OK)
         return fail(a, NULL, error);
     if (strcmp(list, "[]") != 0) {
-        code = print_table(a, list, n, columns, sizeof(columns) / sizeof(columns[0]));
-        note(a, "read these files, then `waybill config trust` lets them count");
+        code = print_table(a, list, n, columns, n_columns);
+        note(a, "%s", word);
     }
     wb_free(list);
+    return code;
+}
+
+/* What a workspace that is not trusted wished for: what it got, and what it did not. */
+static int tell_wishes(const struct args *a, const char *json, size_t size)
+{
+    static const char *const applied[] = {"file=FILE", "what=APPLIES"};
+    static const char *const ignored[] = {"file=FILE", "what=LEFT OUT", "reason=WHY"};
+    int code = tell_list(a, json, size, "/tightening", applied, 2,
+                         "these values are tighter than what holds without them, and count before "
+                         "the workspace is trusted");
+
+    if (code == EXIT_OK)
+        code = tell_list(a, json, size, "/ignored", ignored, 3,
+                         "read these files, then `waybill config trust` lets them count");
     return code;
 }
 
@@ -60,7 +75,7 @@ static int report(const struct args *a, bool show)
         code = print_pretty(a, json, n);
     } else {
         note(a, "the configuration is fine");
-        code = tell_ignored(a, json, n);
+        code = tell_wishes(a, json, n);
         if (code == EXIT_OK)
             code =
                 tell_names(a, json, n, "/unmasked",
@@ -123,8 +138,8 @@ const struct command command_config = {
     "`check` reads the user's config.json and the workspace's waybill.json and\n"
     "tools.d/*.json; an error names file, line and column (exit 3). Until `trust`\n"
     "records their hash, a workspace's files may only tighten policy; `check` lists\n"
-    "what is left out. What is wrong cannot be trusted. `schema` prints the JSON Schema\n"
-    "of these files for editors.\n"
+    "which policies apply then and what is left out. What is wrong cannot be trusted.\n"
+    "`schema` prints the JSON Schema of these files for editors.\n"
     "\nexamples:\n"
     "  waybill config check && waybill config trust\n"
     "  waybill config schema > waybill.schema.json\n",

@@ -143,17 +143,7 @@ void wbi_stream_drop(struct wbi_stream *s)
     wbi_free(wbi_stream_take(s, &gone));
 }
 
-bool wbi_stream_ended(const struct wbi_stream *s)
-{
-    return s->closed && s->first == NULL;
-}
-
 bool wbi_stream_committed(const struct wbi_stream *s)
 {
     return s->committed;
-}
-
-uint64_t wbi_stream_left_out(const struct wbi_stream *s)
-{
-    return s->left_out;
 }

@@ -36,12 +36,8 @@ void wbi_stream_drop(struct wbi_stream *s);
 /* The same, out of the stream at once: whoever gets it may end the call, and the stream with
  * it. *ret is good until what is returned is freed (wbi_free); NULL when there is none. */
 void *wbi_stream_take(struct wbi_stream *s, struct wbi_str *ret);
-/* The terminal frame was put and taken. */
-bool wbi_stream_ended(const struct wbi_stream *s);
 /* A frame reached the caller: the call is committed and must not be retried
  * silently. */
 bool wbi_stream_committed(const struct wbi_stream *s);
-/* Frames left out so far. */
-uint64_t wbi_stream_left_out(const struct wbi_stream *s);
 
 #endif

@@ -12,6 +12,7 @@
 #include "family/compact.h"
 #include "family/generic/generic.h"
 #include "json/pointer.h"
+#include "json/write.h"
 #include "text/hygiene.h"
 #include "text/tokens.h"
 
@@ -62,6 +63,17 @@ void wbi_receipt_line(struct wbi_buf *out, const char *name, struct wbi_str valu
     wbi_buf_addz(out, ": ");
     wbi_hygiene_one_line(value, out);
     wbi_buf_addc(out, '\n');
+}
+
+struct wbi_str wbi_receipt_read_call(struct wbi_arena *arena, struct wbi_str path)
+{
+    struct wbi_buf out;
+
+    wbi_buf_init_arena(&out, arena, WBI_LIMIT_JSON_TEXT);
+    wbi_buf_addz(&out, "ReadArtifact {\"path\":");
+    wbi_json_quote(&out, path);
+    wbi_buf_addz(&out, ",\"lines\":\"A-B\"}");
+    return wbi_buf_rc(&out) == WB_OK ? wbi_buf_str(&out) : WBI_NONE;
 }
 
 /* Strings as they are, others as compact JSON; absent when out of memory. */
@@ -141,9 +153,9 @@ void wbi_receipt_stream_header(struct wbi_buf *out, const wbi_json *result, cons
 
     if (wbi_json_i64(member(result, prefix, "artifact"), &index) && index >= 0) {
         const wbi_json *a = wbi_json_at(wbi_json_get(result, "artifacts"), (size_t)index);
-        wbi_buf_addf(out, "%s artifact: %.*s%s%s%s\n", section,
-                     WBI_FMT(wbi_json_get_str(a, "path")), known ? " (" : "", c.text,
-                     known ? ")" : "");
+        wbi_buf_addf(out, "%s artifact: ", section);
+        wbi_hygiene_one_line(wbi_json_get_str(a, "path"), out);
+        wbi_buf_addf(out, "%s%s%s\n", known ? " (" : "", c.text, known ? ")" : "");
         known = false; /* said once */
     }
     if (c.lines > 0 && !wbi_json_is(member(result, prefix, "preview"), WBI_JSON_STR))

@@ -15,6 +15,9 @@ void wbi_receipt_section(struct wbi_buf *out, const char *name, struct wbi_str t
 void wbi_receipt_preview(struct wbi_buf *out, const char *name, struct wbi_str text);
 /* "name: value" on one line, control and hidden characters made visible. */
 void wbi_receipt_line(struct wbi_buf *out, const char *name, struct wbi_str value);
+/* The call that reads lines of an artifact, with "A-B" for which; on one line, the path as JSON
+ * has it. Absent when out of memory. */
+struct wbi_str wbi_receipt_read_call(struct wbi_arena *arena, struct wbi_str path);
 /* Lines of text, the last one counted whether or not it ends in a line end. */
 size_t wbi_receipt_lines(struct wbi_str text);
 

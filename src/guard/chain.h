@@ -143,7 +143,6 @@ enum wbi_retry_verdict wbi_guard_retry(struct wbi_guard_ticket *ticket,
 /* Begin the next attempt: rate, circuit, budget and slots anew. REFUSED leaves
  * the ticket to be settled or tried again after refusal.retry_after_ms. */
 void wbi_guard_again(struct wbi_guard_ticket *ticket, int64_t now_ns, struct wbi_guard_answer *ret);
-int32_t wbi_guard_attempts(const struct wbi_guard_ticket *ticket);
 
 /* An executor reported after its call had timed out: closes the key left in
  * flight. Nothing else changes: slot and circuit sample were settled. */

@@ -173,11 +173,6 @@ enum wbi_retry_verdict wbi_guard_retry(struct wbi_guard_ticket *t,
     return verdict;
 }
 
-int32_t wbi_guard_attempts(const struct wbi_guard_ticket *t)
-{
-    return WBI_MAX(t->retry.attempts, 1);
-}
-
 wb_rc wbi_guard_late(struct wbi_guard_chain *chain, const struct wbi_guard_request *r,
                      const struct wbi_guard_outcome *o, int64_t now_ns)
 {

@@ -97,21 +97,6 @@ enum wbi_circuit_change wbi_circuit_take(struct wbi_circuit *c,
     return change;
 }
 
-struct wbi_circuit_answer wbi_circuit_admit(struct wbi_circuit *c,
-                                            const struct wbi_circuit_settings *s, int64_t now_ns,
-                                            struct wbi_circuit_pass *ret,
-                                            enum wbi_circuit_change *ret_change)
-{
-    struct wbi_circuit_answer a = wbi_circuit_peek(c, s, now_ns);
-
-    *ret_change = WBI_CIRCUIT_SAME;
-    if (a.admitted) {
-        *ret_change = wbi_circuit_take(c, s, now_ns, ret);
-        a.state = c->state;
-    }
-    return a;
-}
-
 /* ---- windows ---- */
 
 static int64_t width_of(const struct wbi_circuit_settings *s)

@@ -92,11 +92,6 @@ struct wbi_circuit_answer wbi_circuit_peek(const struct wbi_circuit *c,
 enum wbi_circuit_change wbi_circuit_take(struct wbi_circuit *c,
                                          const struct wbi_circuit_settings *s, int64_t now_ns,
                                          struct wbi_circuit_pass *ret);
-/* peek and take in one. */
-struct wbi_circuit_answer wbi_circuit_admit(struct wbi_circuit *c,
-                                            const struct wbi_circuit_settings *s, int64_t now_ns,
-                                            struct wbi_circuit_pass *ret,
-                                            enum wbi_circuit_change *ret_change);
 /* Report a call that counts (C8: execution and system errors and timeouts are
  * failures, Ok is success). */
 enum wbi_circuit_change wbi_circuit_settle(struct wbi_circuit *c,

@@ -118,7 +118,7 @@ static void matrix_11_a_rate_limited_retry_waits_within_its_deadline(void **stat
     w->clock.mono_ns += MS;
     wbi_guard_again(&t, w->clock.mono_ns, &answer);
     assert_int_equal(answer.verdict, WBI_GUARD_ADMITTED);
-    assert_int_equal(wbi_guard_attempts(&t), 2);
+    assert_int_equal(t.retry.attempts, 2);
     /* a third try would wait 1 s for its token, past the deadline: the last hint
      * is the answer */
     assert_int_equal(
@@ -181,7 +181,7 @@ static void matrix_15_bad_output_completes_the_key_and_is_no_circuit_sample(void
     settle(w, &t, WBI_GUARD_CONTRACT, false, "OutputInvalid");
     assert_int_equal(look(w).samples, 0);
     assert_int_equal(admit(w, &r, &t).verdict, WBI_GUARD_REPLAY);
-    assert_int_equal(wbi_guard_attempts(&t), 1);
+    assert_int_equal(t.retry.attempts, 1);
 }
 
 static void matrix_18_late_results_change_nothing_but_the_record(void **state)
@@ -274,7 +274,7 @@ static void matrix_23_24_25_what_may_be_tried_again(void **state)
     assert_int_equal(
         wbi_guard_retry(&t, &failed, WBI_RETRY_TRANSIENT, WBI_HINT_NONE, w->clock.mono_ns, &delay),
         WBI_RETRY_STOP_FINAL);
-    assert_int_equal(wbi_guard_attempts(&t), 1);
+    assert_int_equal(t.retry.attempts, 1);
     settle(w, &t, WBI_GUARD_FAILED, true, NULL);
     assert_true(wbi_guard_retryable(WBI_KIND_UPSTREAM_UNAVAILABLE, true, WBI_GUARD_PURE, WBI_NONE));
     /* 24, S1 "isRetryable — boolean aligned with policy and effect level." */
@@ -297,7 +297,7 @@ static void matrix_23_24_25_what_may_be_tried_again(void **state)
     assert_int_equal(
         wbi_guard_retry(&t, &failed, WBI_RETRY_TRANSIENT, WBI_HINT_NONE, w->clock.mono_ns, &delay),
         WBI_RETRY_STOP_ATTEMPTS);
-    assert_int_equal(wbi_guard_attempts(&t), 3);
+    assert_int_equal(t.retry.attempts, 3);
     settle(w, &t, WBI_GUARD_FAILED, true, NULL);
     assert_int_equal(look(w).spent.calls, 4); /* each retry spends again */
     assert_int_equal(look(w).samples, 4);

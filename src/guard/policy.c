@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * guard/policy.c: layers of rules and what they come to for one tool and one
- * principal. Rules live in the policy's arena and never change; resolved pairs
- * are kept until the next change of rules or until too many are. */
+ * principal. Rules live in the policy's arena and never change, but for marks of
+ * what they came to; resolved pairs are kept until the next change of rules or
+ * until too many are. */
 #include "guard/policy_int.h"
 
 #include "base/alloc.h"
@@ -268,9 +269,8 @@ static wb_rc name_budget(struct wbi_policy *p, const struct resolved *who,
     return budget->id.p != NULL ? WB_OK : WB_ENOMEM;
 }
 
-static wb_rc apply_item(struct wbi_policy *p, struct resolved *who,
-                        const struct wbi_policy_rule *rule, const char *layer,
-                        enum wbi_policy_item item)
+static wb_rc apply_item(struct wbi_policy *p, struct resolved *who, struct wbi_policy_rule *rule,
+                        const char *layer, enum wbi_policy_item item)
 {
     struct wbi_policy_effective *e = &who->effective;
     bool away = (rule->taken_away & 1u << item) != 0;
@@ -291,6 +291,7 @@ static wb_rc apply_item(struct wbi_policy *p, struct resolved *who,
     if (rc != WB_OK)
         return rc;
     copy_item(&e->values, &fresh, item);
+    rule->held |= 1u << item;
     if (rule->tighten_only)
         keep_rest(&e->values, &old);
     e->source[item] = source;
@@ -328,9 +329,10 @@ static bool applies(const struct wbi_policy_rule *rule, int layer, const struct 
            wbi_policy_matches(rule->pattern, who->own);
 }
 
+static const char *const layers[LAYERS] = {"environment", "principal", "tool"};
+
 static wb_rc resolve(struct wbi_policy *p, struct resolved *who)
 {
-    static const char *const layers[LAYERS] = {"environment", "principal", "tool"};
     struct wbi_policy_effective *e = &who->effective;
     wb_rc rc = name_model(p, who);
 
@@ -341,9 +343,10 @@ static wb_rc resolve(struct wbi_policy *p, struct resolved *who)
     for (int i = 0; i < WBI_POLICY_ITEMS; i++)
         e->source[i].layer = "built-in";
     for (int layer = 0; layer < LAYERS; layer++) {
-        for (const struct wbi_policy_rule *rule = p->rules.first[layer]; rule; rule = rule->next) {
+        for (struct wbi_policy_rule *rule = p->rules.first[layer]; rule; rule = rule->next) {
             if (!applies(rule, layer, who))
                 continue;
+            rule->met = true;
             for (int i = 0; i < WBI_POLICY_ITEMS; i++) {
                 if ((rule->present & 1u << i) == 0)
                     continue;
@@ -393,6 +396,45 @@ wb_rc wbi_policy_effective(struct wbi_policy *p, struct wbi_str tool, struct wbi
         return rc;
     *(struct resolved **)slot = fresh;
     *ret = &fresh->effective;
+    return WB_OK;
+}
+
+/* ---- what of a file that may only tighten holds ---- */
+
+static void tell_tight(const struct wbi_policy_rule *rule, int layer,
+                       void (*each)(void *, const struct wbi_policy_tight *), void *arg)
+{
+    struct wbi_policy_tight t = {.layer = layers[layer], .glob = rule->glob, .file = rule->file};
+
+    for (int i = 0; i < WBI_POLICY_ITEMS; i++) {
+        if ((rule->present & 1u << i) == 0)
+            continue;
+        t.item = wbi_policy_item_name((enum wbi_policy_item)i);
+        t.holds = (rule->held & 1u << i) != 0;
+        each(arg, &t);
+    }
+}
+
+wb_rc wbi_policy_each_tight(struct wbi_policy *p,
+                            void (*each)(void *arg, const struct wbi_policy_tight *t), void *arg)
+{
+    const struct wbi_policy_effective *unused;
+    wb_rc rc;
+
+    for (int layer = 0; layer < LAYERS; layer++)
+        for (const struct wbi_policy_rule *rule = p->rules.first[layer]; rule; rule = rule->next) {
+            bool tool = layer == LAYER_TOOL;
+
+            if (!rule->tighten_only)
+                continue;
+            rc = rule->met ? WB_OK
+                           : wbi_policy_effective(p, tool ? rule->pattern : WBI_LIT("*"),
+                                                  tool ? WBI_LIT("*") : rule->pattern,
+                                                  WBI_NO_LIMIT_MS, &unused);
+            if (rc != WB_OK)
+                return rc;
+            tell_tight(rule, layer, each, arg);
+        }
     return WB_OK;
 }
 

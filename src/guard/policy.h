@@ -96,6 +96,19 @@ WB_MUST_CHECK wb_rc wbi_policy_effective(struct wbi_policy *p, struct wbi_str to
                                          struct wbi_str principal, int64_t builtin_timeout_ms,
                                          const struct wbi_policy_effective **ret);
 
+/* A value of a file that may only tighten. */
+struct wbi_policy_tight {
+    const char *layer;   /* "environment", "principal" or "tool" */
+    struct wbi_str glob; /* absent for the environment */
+    struct wbi_str file;
+    const char *item;
+    bool holds; /* for one at least of the tools and principals that were resolved */
+};
+/* Each of them. Rules that none of the resolved ones met are tried on the name that they have. */
+WB_MUST_CHECK wb_rc wbi_policy_each_tight(struct wbi_policy *p,
+                                          void (*each)(void *arg, const struct wbi_policy_tight *t),
+                                          void *arg);
+
 /* What an invocation asks for; WBI_NO_LIMIT_MS and 0: nothing. */
 struct wbi_policy_wishes {
     int64_t timeout_ms;

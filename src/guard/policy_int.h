@@ -15,7 +15,9 @@ struct wbi_policy_rule {
     struct wbi_str glob;    /* the same as the file has it */
     struct wbi_str file;
     bool tighten_only;
+    bool met; /* by some tool and principal so far */
     uint32_t present, taken_away;
+    uint32_t held; /* items that held for some of them; where it may only tighten */
     struct wbi_policy_values values;
 };
 

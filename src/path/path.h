@@ -140,13 +140,15 @@ struct wbi_staged {
 };
 
 enum wbi_write_flags {
-    WBI_WRITE_NEW = 1u << 0,     /* the target must not exist */
-    WBI_WRITE_MKDIRS = 1u << 1,  /* make missing directories */
-    WBI_WRITE_EXEC = 1u << 2,    /* new files: 0777 instead of 0666, less the umask */
-    WBI_WRITE_NO_EXEC = 1u << 3, /* replaced files: take the execute bits away */
-    WBI_WRITE_APPEND = 1u << 4,  /* data goes behind what the target holds */
-    WBI_WRITE_GRANT = 1u << 5,   /* guarded names may be written */
-    WBI_WRITE_NO_LINK = 1u << 6  /* wbi_path_target: the name must not be a link */
+    WBI_WRITE_NEW = 1u << 0,        /* the target must not exist */
+    WBI_WRITE_MKDIRS = 1u << 1,     /* make missing directories */
+    WBI_WRITE_EXEC = 1u << 2,       /* new files: 0777 instead of 0666, less the umask */
+    WBI_WRITE_NO_EXEC = 1u << 3,    /* replaced files: take the execute bits away */
+    WBI_WRITE_APPEND = 1u << 4,     /* data goes behind what the target holds */
+    WBI_WRITE_GRANT = 1u << 5,      /* guarded names may be written */
+    WBI_WRITE_NO_LINK = 1u << 6,    /* wbi_path_target: the name must not be a link */
+    WBI_WRITE_OVER_FILE = 1u << 7,  /* wbi_path_target: a file on the way is to be a folder */
+    WBI_WRITE_OVER_FOLDER = 1u << 8 /* wbi_path_stage_as: the target is a folder */
 };
 
 WB_MUST_CHECK wb_rc wbi_path_stage(struct wbi_root *root, struct wbi_str path, struct wbi_str data,
@@ -161,6 +163,14 @@ WB_MUST_CHECK wb_rc wbi_path_stage_as(struct wbi_root *root, struct wbi_str path
 WB_MUST_CHECK wb_rc wbi_path_stage_removal(struct wbi_root *root, struct wbi_str path,
                                            unsigned flags, const char *temp, struct wbi_error *err,
                                            struct wbi_staged *ret);
+/* Stages an empty folder in the place of a regular file; wbi_path_put fills it, under its
+ * temporary name. Discarding or settling leaves folders to the caller. */
+WB_MUST_CHECK wb_rc wbi_path_stage_folder(struct wbi_root *root, struct wbi_str path,
+                                          unsigned flags, const char *temp, struct wbi_error *err,
+                                          struct wbi_staged *ret);
+/* A new file under its own name at once, synced: for a folder that nobody reads yet. */
+WB_MUST_CHECK wb_rc wbi_path_put(struct wbi_root *root, struct wbi_str path, struct wbi_str data,
+                                 unsigned flags, struct wbi_error *err);
 /* Reversible publishing for several files at once: swap puts the new file in
  * place and keeps the old one under the temporary name, unswap takes it back,
  * settle drops the old one and ends the staging (no directory sync; see
@@ -185,6 +195,9 @@ WB_MUST_CHECK wb_rc wbi_path_mkdirs(struct wbi_root *root, struct wbi_str path, 
  * refuses an existing target. */
 WB_MUST_CHECK wb_rc wbi_path_rename(struct wbi_root *root, struct wbi_str from, struct wbi_str to,
                                     unsigned flags, struct wbi_error *err);
+/* Two names of one folder change places, whatever they name; both must exist. */
+WB_MUST_CHECK wb_rc wbi_path_exchange(struct wbi_root *root, struct wbi_str path,
+                                      struct wbi_str other, unsigned flags, struct wbi_error *err);
 /* A file or link, not a directory. */
 WB_MUST_CHECK wb_rc wbi_path_unlink(struct wbi_root *root, struct wbi_str path, unsigned flags,
                                     struct wbi_error *err);

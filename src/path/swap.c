@@ -34,8 +34,37 @@ wb_rc wbi_path_stage_removal(struct wbi_root *root, struct wbi_str path, unsigne
     return WB_OK;
 }
 
+wb_rc wbi_path_stage_folder(struct wbi_root *root, struct wbi_str path, unsigned flags,
+                            const char *temp, struct wbi_error *err, struct wbi_staged *ret)
+{
+    struct stat st;
+    wb_rc rc = wbi_path_stage_removal(root, path, flags, temp, err, ret);
+
+    if (rc)
+        return rc;
+    ret->removal = false;
+    ret->old_ino = ret->ino;
+    if (mkdirat(ret->dir_fd, temp, 0777) < 0 ||
+        fstatat(ret->dir_fd, temp, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+        int failed = -errno;
+
+        close(ret->dir_fd);
+        ret->dir_fd = -1;
+        return wbi_path_fail(err, failed, path, "making a folder in the place of");
+    }
+    ret->ino = st.st_ino;
+    return WB_OK;
+}
+
+static bool is_folder(int dir, const char *name)
+{
+    struct stat st;
+
+    return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
 /* Exchanges two names; where the file system cannot, the old file is moved
- * aside by way of a third name, which a crash may leave behind. */
+ * aside by way of a third name, which a crash may leave behind. That needs files. */
 static int exchange(int dir, const char *a, const char *b)
 {
     char third[64];
@@ -44,6 +73,8 @@ static int exchange(int dir, const char *a, const char *b)
         return 0;
     if (errno != EINVAL && errno != ENOSYS)
         return -errno;
+    if (is_folder(dir, a) || is_folder(dir, b))
+        return -EOPNOTSUPP;
     snprintf(third, sizeof(third), "%.48s~", strncmp(a, ".waybill-tmp", 12) == 0 ? a : b);
     if (linkat(dir, b, dir, third, 0) < 0)
         return -errno;
@@ -53,6 +84,28 @@ static int exchange(int dir, const char *a, const char *b)
         return failed;
     }
     return renameat(dir, third, dir, a) < 0 ? -errno : 0;
+}
+
+wb_rc wbi_path_exchange(struct wbi_root *root, struct wbi_str path, struct wbi_str other,
+                        unsigned flags, struct wbi_error *err)
+{
+    struct wbi_target a, b;
+    int failed;
+    wb_rc rc = wbi_target_open(root, path, flags, err, &a);
+
+    if (rc)
+        return rc;
+    rc = wbi_target_open(root, other, flags, err, &b);
+    if (rc) {
+        close(a.dir_fd);
+        return rc;
+    }
+    failed = exchange(a.dir_fd, a.name, b.name);
+    if (failed == 0 && !(root->flags & WBI_ROOT_NO_SYNC) && fsync(a.dir_fd) < 0)
+        failed = -errno;
+    close(a.dir_fd);
+    close(b.dir_fd);
+    return failed ? wbi_path_fail(err, failed, path, "replacing") : WB_OK;
 }
 
 static int move_new(int dir, const char *from, const char *to)

@@ -85,9 +85,10 @@ static int open_real_dir(struct wbi_root *root, const char *rel, char real[WBI_P
 }
 
 /* The deepest directory of rel that exists; rest gets the text of the missing
- * ones, "" when there are none. */
-static int open_deepest(struct wbi_root *root, const char *rel, char real[WBI_PATH_BUF],
-                        char rest[WBI_PATH_BUF])
+ * ones, "" when there are none. With WBI_WRITE_OVER_FILE what is no directory counts as
+ * missing. */
+static int open_deepest(struct wbi_root *root, const char *rel, unsigned flags,
+                        char real[WBI_PATH_BUF], char rest[WBI_PATH_BUF])
 {
     char have[WBI_PATH_BUF];
     size_t n = strlen(rel);
@@ -97,7 +98,7 @@ static int open_deepest(struct wbi_root *root, const char *rel, char real[WBI_PA
     for (;;) {
         int fd = open_real_dir(root, have, real);
 
-        if (fd != -ENOENT || n == 0)
+        if ((fd != -ENOENT && !(fd == -ENOTDIR && (flags & WBI_WRITE_OVER_FILE))) || n == 0)
             return fd;
         while (n > 0 && have[n - 1] == '/')
             n--;
@@ -202,7 +203,7 @@ static wb_rc open_dir_for_write(struct wbi_root *root, const char *rel, struct w
                                 int *ret_fd)
 {
     char rest[WBI_PATH_BUF];
-    int fd = open_deepest(root, rel, real, rest);
+    int fd = open_deepest(root, rel, 0, real, rest);
     wb_rc rc;
 
     if (fd < 0)
@@ -342,7 +343,7 @@ wb_rc wbi_path_target(struct wbi_root *root, struct wbi_str path, unsigned flags
         rc = split_or_fail(rel, path, err, dir, name);
     if (rc)
         return rc;
-    fd = open_deepest(root, dir, real, rest);
+    fd = open_deepest(root, dir, flags, real, rest);
     if (fd < 0)
         return wbi_path_fail(err, fd, path, "opening");
     is_link =

@@ -34,6 +34,8 @@ static int keep_attributes(int fd, const struct stat *old, unsigned flags)
 {
     mode_t mode = old->st_mode & 0777;
 
+    if (!S_ISREG(old->st_mode)) /* a folder's are not a file's */
+        return 0;
     if (flags & WBI_WRITE_EXEC)
         mode |= (mode & 0444) >> 2;
     if (flags & WBI_WRITE_NO_EXEC)
@@ -88,6 +90,8 @@ static wb_rc check_target(const struct wbi_target *t, struct wbi_str path, unsig
         return WB_OK;
     if (flags & WBI_WRITE_NEW)
         return wbi_path_fail(err, -EEXIST, path, "creating");
+    if (S_ISDIR(t->st.st_mode) && (flags & WBI_WRITE_OVER_FOLDER))
+        return WB_OK;
     if (!S_ISREG(t->st.st_mode))
         return wbi_fail_kind(err, WB_EEXISTS, WBI_KIND_FILE_EXISTS,
                              "`%s` exists and is not a regular file; it is not replaced",
@@ -142,6 +146,26 @@ wb_rc wbi_path_stage_as(struct wbi_root *root, struct wbi_str path, struct wbi_s
     }
     *ret = s;
     return WB_OK;
+}
+
+wb_rc wbi_path_put(struct wbi_root *root, struct wbi_str path, struct wbi_str data, unsigned flags,
+                   struct wbi_error *err)
+{
+    struct wbi_target t;
+    int fd, failed;
+    wb_rc rc = wbi_target_open(root, path, flags, err, &t);
+
+    if (rc)
+        return rc;
+    t.exists = false; /* if there is one, opening says so */
+    fd = open_temp(t.dir_fd, flags, t.name);
+    failed = fd < 0 ? fd : fill_temp(root, &t, fd, data, flags);
+    if (fd >= 0 && close(fd) < 0 && failed == 0)
+        failed = -errno;
+    if (failed == 0 && !(root->flags & WBI_ROOT_NO_SYNC) && fsync(t.dir_fd) < 0)
+        failed = -errno;
+    close(t.dir_fd);
+    return failed ? wbi_path_fail(err, failed, path, "writing") : WB_OK;
 }
 
 /* rename that refuses an existing target, also where the file system does not

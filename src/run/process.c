@@ -583,14 +583,6 @@ void wbi_process_kill(struct wbi_process *p)
     kill_all(p);
 }
 
-wb_rc wbi_process_signal(struct wbi_process *p, int number)
-{
-    if (p->phase != WBI_RUNNING)
-        return WB_ENOTFOUND;
-    signal_group(p, number);
-    return WB_OK;
-}
-
 void wbi_process_handover(struct wbi_process *p, const struct wbi_process_ops *ops, void *arg)
 {
     p->ops = *ops;

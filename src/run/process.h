@@ -140,8 +140,6 @@ int wbi_spawn_exit_code(wb_rc rc, const struct wbi_error *err);
 void wbi_process_stop(struct wbi_process *p);
 /* KILL at once. */
 void wbi_process_kill(struct wbi_process *p);
-/* A signal for the group; WB_ENOTFOUND once the leader has ended. */
-WB_MUST_CHECK wb_rc wbi_process_signal(struct wbi_process *p, int signal);
 /* Queue bytes for WBI_STDIN_PIPE or _TTY. WB_EMISUSE without such an input,
  * WB_ENOTFOUND when it is closed, WB_ELIMIT over the spec's input_bytes. */
 WB_MUST_CHECK wb_rc wbi_process_input(struct wbi_process *p, struct wbi_str bytes,

@@ -217,8 +217,3 @@ void wbi_schema_free(struct wbi_schema *schema)
     wbi_arena_free(schema->arena);
     wbi_free(schema);
 }
-
-size_t wbi_schema_size(const struct wbi_schema *schema)
-{
-    return schema->n_nodes - 1;
-}

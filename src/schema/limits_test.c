@@ -79,7 +79,6 @@ static void a_hundred_thousand_subschemas_compile_and_one_more_is_refused(void *
         compile(repeated("{\"allOf\":[", "{\"minimum\":1}", WBI_LIMIT_SCHEMA_SUBSCHEMAS - 1, "]}"),
                 &s, &err),
         WB_OK);
-    assert_int_equal(wbi_schema_size(s), WBI_LIMIT_SCHEMA_SUBSCHEMAS);
     assert_true(wbi_schema_valid(s, json("1")));
     assert_false(wbi_schema_valid(s, json("0")));
     wbi_schema_free(s);

@@ -34,9 +34,6 @@ WB_MUST_CHECK wb_rc wbi_schema_compile(const wbi_json *schema, const struct wbi_
 /* NULL is fine. */
 void wbi_schema_free(struct wbi_schema *schema);
 
-/* Subschemas compiled, for reports and tests. */
-size_t wbi_schema_size(const struct wbi_schema *schema);
-
 /* The verdict alone. Allocates nothing for usual instances. False also when a
  * limit was reached: wbi_schema_check tells which. */
 bool wbi_schema_valid(const struct wbi_schema *schema, const wbi_json *instance);

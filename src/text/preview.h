@@ -16,7 +16,7 @@
 struct wbi_preview_policy {
     /* Tokens for the whole preview text, its notices included. */
     uint64_t budget;
-    /* The call that reads lines, with "A-B" where the range stands, such as
+    /* The call that reads lines, with "A-B", quoted, where the range stands, such as
      * `ReadArtifact {"path":"x","lines":"A-B"}`; absent: notices name ranges only. */
     struct wbi_str read_call;
     /* What was run; lines that hold its rarer words rank higher. May be absent. */
@@ -63,7 +63,6 @@ WB_MUST_CHECK wb_rc wbi_preview_index_feed(struct wbi_preview_index *index, stru
 /* No more text; an unfinished last line counts as a line. Feed no more after it. */
 WB_MUST_CHECK wb_rc wbi_preview_index_end(struct wbi_preview_index *index);
 uint64_t wbi_preview_index_lines(const struct wbi_preview_index *index);
-uint64_t wbi_preview_index_bytes(const struct wbi_preview_index *index);
 /* Tokens of the whole text; past WBI_LIMIT_PREVIEW_TOKENS a guess by bytes. */
 uint64_t wbi_preview_index_tokens(const struct wbi_preview_index *index);
 /* How much its worst line tells of a failure, 0 for nothing, less the more lines are like it.

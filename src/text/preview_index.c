@@ -647,11 +647,6 @@ uint64_t wbi_preview_index_lines(const struct wbi_preview_index *x)
     return x->lines;
 }
 
-uint64_t wbi_preview_index_bytes(const struct wbi_preview_index *x)
-{
-    return x->bytes;
-}
-
 uint64_t wbi_preview_index_tokens(const struct wbi_preview_index *x)
 {
     return wbi_tokens_of_units(x->units);

@@ -10,15 +10,16 @@ void wbi_preview_read_hint(struct wbi_buf *out, const struct wbi_preview_policy 
                            uint64_t first, uint64_t last)
 {
     struct wbi_str call = policy->read_call;
-    size_t at = wbi_str_find(call, WBI_LIT("A-B"));
+    struct wbi_str range = WBI_LIT("\"A-B\""); /* a path has no bare quotes */
+    size_t at = wbi_str_find(call, range);
 
     if (call.p == NULL)
         return;
     wbi_buf_addz(out, ": ");
     wbi_buf_adds(out, wbi_str_head(call, at));
     if (at < call.n) {
-        wbi_buf_addf(out, "%llu-%llu", (unsigned long long)first, (unsigned long long)last);
-        wbi_buf_adds(out, wbi_str_from(call, at + 3));
+        wbi_buf_addf(out, "\"%llu-%llu\"", (unsigned long long)first, (unsigned long long)last);
+        wbi_buf_adds(out, wbi_str_from(call, at + range.n));
     }
 }
 

@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct wbi_preview_policy policy = {.budget = size > 1 ? data[0] * 4u + 40u : 40u,
-                                        .read_call = WBI_LIT("read A-B")};
+                                        .read_call = WBI_LIT("read \"A-B\"")};
     struct wbi_arena *arena = NULL;
     struct wbi_buf clean;
     struct wbi_preview v, w;

@@ -22,37 +22,30 @@ static struct wbi_str next_line(struct wbi_str *rest)
     return line;
 }
 
-static void check_version(const struct wbi_semver_range *r, const struct wbi_semver_range *normal,
-                          struct wbi_str text)
+static void check_version(struct wbi_arena *arena, struct wbi_str range,
+                          const struct wbi_semver_range *r, struct wbi_str text)
 {
     struct wbi_semver v;
+    size_t at;
 
     if (wbi_semver_parse(text, &v, NULL) != WB_OK)
         return;
     must(wbi_semver_compare(&v, &v) == 0);
-    must(wbi_semver_satisfies(r, &v) == wbi_semver_satisfies(normal, &v));
-    must(!(wbi_semver_satisfies(r, &v) && (wbi_semver_above(r, &v) || wbi_semver_below(r, &v))));
+    must(wbi_semver_satisfies(r, &v) ==
+         (wbi_semver_pick(arena, range, &text, 1, &at, NULL) == WB_OK));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct wbi_str rest = wbi_str_make((const char *)data, size), text = next_line(&rest);
-    struct wbi_semver_range *r, *normal;
+    struct wbi_semver_range *r;
     struct wbi_arena *arena;
-    struct wbi_buf form;
 
     if (wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena) != WB_OK)
         return 0;
-    wbi_buf_init(&form, WBI_MIB);
-    if (wbi_semver_range_parse(arena, text, &r, NULL) == WB_OK) {
-        wbi_semver_range_format(r, &form);
-        if (form.n <= WBI_LIMIT_SEMVER_RANGE) {
-            must(wbi_semver_range_parse(arena, wbi_buf_str(&form), &normal, NULL) == WB_OK);
-            while (rest.n > 0)
-                check_version(r, normal, next_line(&rest));
-        }
-    }
-    wbi_buf_fini(&form);
+    if (wbi_semver_range_parse(arena, text, &r, NULL) == WB_OK)
+        for (int i = 0; rest.n > 0 && i < 100; i++) /* each parses the range again */
+            check_version(arena, text, r, next_line(&rest));
     wbi_arena_free(arena);
     return 0;
 }

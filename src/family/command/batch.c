@@ -6,6 +6,8 @@
 
 #include "base/checked.h"
 #include "base/limits.h"
+#include "json/write.h"
+#include "text/hygiene.h"
 #include "text/tokens.h"
 
 struct tally {
@@ -324,13 +326,16 @@ void wbi_batch_render_kept(const wbi_json *items, struct wbi_buf *out)
         (void)snprintf(mark, sizeof(mark), "_%zu-std", number);
         at = wbi_str_find(path, wbi_str_z(mark));
         if (at >= path.n) { /* it has a name of its own */
-            wbi_buf_addf(out, "Output of command %zu: %.*s\n", number, WBI_FMT(path));
+            wbi_buf_addf(out, "Output of command %zu: ", number);
+            wbi_hygiene_one_line(path, out);
+            wbi_buf_addc(out, '\n');
             continue;
         }
-        wbi_buf_addf(out,
-                     "Output left out: ReadArtifact {\"path\":\"%.*s_N-stdout.log\"}, N the number "
-                     "of the command; or -stderr.log\n",
-                     (int)at, path.p);
+        wbi_buf_addz(out, "Output left out: ReadArtifact {\"path\":");
+        wbi_json_quote(out, wbi_str_head(path, at));
+        if (wbi_buf_rc(out) == WB_OK) /* the name goes on */
+            out->p[--out->n] = '\0';
+        wbi_buf_addz(out, "_N-stdout.log\"}, N the number of the command; or -stderr.log\n");
         return;
     }
 }

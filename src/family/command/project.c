@@ -173,26 +173,20 @@ void wbi_command_shows_whole(const struct wbi_command_output *o, bool ret[2])
         ret[0] = ret[1] = false;
 }
 
-static struct wbi_str read_lines_of(struct wbi_str path, struct wbi_arena *arena)
-{
-    return wbi_arena_fmt(arena, "ReadArtifact {\"path\":\"%.*s\",\"lines\":\"A-B\"}",
-                         WBI_FMT(path));
-}
-
 /* How to read what was left out. Where its path, which stands in the header, would take a tenth
  * of what may be shown, by the artifact's name, which is as good; where that is too much as well,
  * the path in the header has to do, and at last the word. */
 static struct wbi_str read_call(const struct wbi_command_stream *s, uint64_t budget,
                                 struct wbi_arena *arena)
 {
-    struct wbi_str call = read_lines_of(s->artifact, arena), name = s->artifact;
+    struct wbi_str call = wbi_receipt_read_call(arena, s->artifact), name = s->artifact;
 
     if (call.p == NULL || budget >= PATH_WORTH * wbi_tokens(call))
         return call;
     for (size_t i = 0; i < s->artifact.n; i++)
         if (s->artifact.p[i] == '/')
             name = wbi_str_from(s->artifact, i + 1);
-    call = read_lines_of(name, arena);
+    call = wbi_receipt_read_call(arena, name);
     if (call.p == NULL || budget >= NOTICE_TOKENS + wbi_tokens(call) * 5 / 4) /* its id is random */
         return call;
     call = WBI_LIT("ReadArtifact {\"path\":<its artifact>,\"lines\":\"A-B\"}");

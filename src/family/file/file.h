@@ -188,6 +188,7 @@ struct wbi_write_request {
 struct wbi_write_result {
     struct wbi_str path;
     bool created;
+    bool unsynced; /* it is there, but its directory could not be synced */
     uint64_t size; /* of the file now */
     uint64_t lines;
     char sha256[WBI_SHA256_HEX];

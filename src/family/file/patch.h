@@ -126,7 +126,8 @@ struct wbi_patch_result {
     size_t n_diagnostics, diagnostics_total;
 };
 
-/* One change of the file system; data of a write is the whole new file. */
+/* One change of the file system; data of a write is the whole new file. A file that is created
+ * beneath one that is removed makes it a folder, and the reverse. */
 enum wbi_patch_op_kind { WBI_PATCH_OP_CREATE, WBI_PATCH_OP_REPLACE, WBI_PATCH_OP_REMOVE };
 struct wbi_patch_op {
     enum wbi_patch_op_kind kind;
@@ -136,15 +137,23 @@ struct wbi_patch_op {
     int exec;
 };
 
+enum wbi_patch_locate {
+    WBI_PATCH_THROUGH_LINK = 1u << 0, /* a link at the end is followed, else refused */
+    WBI_PATCH_OVER_FILE = 1u << 1     /* a file on the way is to become a folder */
+};
+
 struct wbi_patch_fs {
     void *arg;
-    /* The one true name of path for writing; refuses what may not be written.
-     * through_link: a link at the end is followed, else refused. */
-    wb_rc (*locate)(void *arg, struct wbi_str path, bool through_link, struct wbi_arena *arena,
+    /* The one true name of path for writing; refuses what may not be written. */
+    wb_rc (*locate)(void *arg, struct wbi_str path, unsigned how, struct wbi_arena *arena,
                     struct wbi_error *err, struct wbi_str *ret_real);
     /* Content of a located file; *ret_exists false when there is none. */
     wb_rc (*read)(void *arg, struct wbi_str real, struct wbi_arena *arena, struct wbi_error *err,
                   bool *ret_exists, struct wbi_str *ret_data, bool *ret_exec);
+    /* Fails with existing_file unless the located name is a folder with nothing in it but the
+     * n located files and the folders that lead to them. */
+    wb_rc (*holds_only)(void *arg, struct wbi_str folder, const struct wbi_str *files, size_t n,
+                        struct wbi_error *err);
     /* All or nothing. file_changed when a target is no longer op.old. */
     wb_rc (*commit)(void *arg, const struct wbi_patch_op *ops, size_t n, struct wbi_arena *arena,
                     struct wbi_error *err);

@@ -13,10 +13,13 @@
 struct entry {
     struct wbi_str real, path;
     bool existed, exists;
+    bool under;               /* a file has the name of one of its folders */
+    bool folder;              /* a folder has its name */
     struct wbi_str old, data; /* at the start, now */
     bool was_exec;
     int exec;
     enum wbi_patch_action last; /* its fate so far */
+    size_t change;              /* the last change of it */
 };
 
 struct plan {
@@ -75,14 +78,69 @@ static struct entry *known(struct plan *p, struct wbi_str real)
     return NULL;
 }
 
+/* Does the patch take away a file that has the name of a folder of path, or with beneath one in
+ * the folder path? */
+static bool takes_away(const struct plan *p, struct wbi_str path, bool beneath)
+{
+    for (size_t i = 0; i < p->patch->n_files; i++) {
+        const struct wbi_patch_file *f = &p->patch->files[i];
+        struct wbi_str name = f->action == WBI_PATCH_DELETE ? f->path : f->from_path;
+
+        if (name.n > 0 && (beneath ? wbi_patch_beneath(name, path) : wbi_patch_beneath(path, name)))
+            return true;
+    }
+    return false;
+}
+
+enum {
+    FRESH = 1u << 8
+}; /* beside enum wbi_patch_locate: a name that comes, in a folder's place, too */
+
+static wb_rc locate(struct plan *p, struct wbi_str path, unsigned how, struct wbi_str *ret,
+                    bool *ret_under)
+{
+    struct wbi_error first = WBI_ERROR_INIT;
+    unsigned known_how = how & ~(unsigned)FRESH;
+    wb_rc rc = p->fs->locate(p->fs->arg, path, known_how, p->arena, &first, ret);
+
+    *ret_under = rc != WB_OK && (how & FRESH) && takes_away(p, path, false);
+    if (*ret_under)
+        return p->fs->locate(p->fs->arg, path, known_how | WBI_PATCH_OVER_FILE, p->arena, p->err,
+                             ret);
+    if (rc != WB_OK && p->err != NULL)
+        *p->err = first;
+    return rc;
+}
+
+static wb_rc read_entry(struct plan *p, struct entry *e, unsigned how)
+{
+    struct wbi_error first = WBI_ERROR_INIT;
+    wb_rc rc;
+
+    e->old = wbi_str_make("", 0);
+    if (e->under)
+        return WB_OK;
+    rc = p->fs->read(p->fs->arg, e->real, p->arena, &first, &e->existed, &e->old, &e->was_exec);
+    e->folder = rc != WB_OK && (how & FRESH) && takes_away(p, e->path, true);
+    if (e->folder) {
+        e->existed = false;
+        e->old = wbi_str_make("", 0);
+        return WB_OK;
+    }
+    if (rc != WB_OK && p->err != NULL)
+        *p->err = first;
+    return rc;
+}
+
 /* The entry of a path; *ret_again when the patch named it before. The index is
  * given, since later entries move the array. */
-static wb_rc enter(struct plan *p, struct wbi_str path, bool through_link, size_t *ret_at,
+static wb_rc enter(struct plan *p, struct wbi_str path, unsigned how, size_t *ret_at,
                    bool *ret_again)
 {
     struct wbi_str real;
     struct entry *e;
-    wb_rc rc = p->fs->locate(p->fs->arg, path, through_link, p->arena, p->err, &real);
+    bool under;
+    wb_rc rc = locate(p, path, how, &real, &under);
 
     if (rc)
         return rc;
@@ -98,7 +156,8 @@ static wb_rc enter(struct plan *p, struct wbi_str path, bool through_link, size_
     e->real = real;
     e->path = path;
     e->exec = -1;
-    rc = p->fs->read(p->fs->arg, real, p->arena, p->err, &e->existed, &e->old, &e->was_exec);
+    e->under = under;
+    rc = read_entry(p, e, how);
     if (rc)
         return rc;
     e->exists = e->existed;
@@ -164,8 +223,8 @@ static void diagnose_hunk(struct plan *p, const struct wbi_patch_file *f,
 
 /* Empty lines around a hunk of a Codex patch read as its context, and are it where the file has
  * them. Without those at its end (ends & 1) and the bare ones in front (ends & 2), if it has
- * them and something is left to look for. *ret_meant: one at the end has a marker column, and
- * so is no mere gap. */
+ * them and something is left to look for, or to add in front of a gap. *ret_meant: one at the
+ * end has a marker column, and so is no mere gap. */
 static bool drop_empty_context(struct wbi_patch_hunk *h, unsigned ends, bool *ret_meant)
 {
     const struct wbi_patch_line *end = h->lines + h->n_lines;
@@ -185,7 +244,18 @@ static bool drop_empty_context(struct wbi_patch_hunk *h, unsigned ends, bool *re
     h->n_lines -= front;
     h->n_old -= front + back;
     h->n_new -= front + back;
-    return h->n_old > 0 && (back > 0) == ((ends & 1) != 0) && (front > 0) == ((ends & 2) != 0);
+    return (h->n_old > 0 || (ends == 1 && !*ret_meant && h->n_lines > 0)) &&
+           (back > 0) == ((ends & 1) != 0) && (front > 0) == ((ends & 2) != 0);
+}
+
+/* Is the place without the empty lines better than what was found with them (rc, with)? */
+static bool better_without(wb_rc rc, const struct wbi_patch_place *with,
+                           const struct wbi_patch_hunk *less, bool meant,
+                           const struct wbi_patch_place *without)
+{
+    if (rc == WB_ENOTFOUND)
+        return true;
+    return !meant && less->n_old > 0 && (rc == WB_EINPUT || without->tier < with->tier);
 }
 
 static wb_rc find_hunk(struct plan *p, const struct wbi_patch_file *f,
@@ -193,21 +263,25 @@ static wb_rc find_hunk(struct plan *p, const struct wbi_patch_file *f,
                        struct wbi_patch_place *ret)
 {
     struct wbi_patch_hunk *h = &f->hunks[no], less;
+    struct wbi_patch_place place;
     struct wbi_patch_fault fault, before = *p->fault;
     struct wbi_error err = WBI_ERROR_INIT;
     bool meant;
     wb_rc rc = wbi_patch_find(text, h, p->patch->form, from, p->arena, p->err, p->fault, ret);
 
-    if (rc != WB_ENOTFOUND || p->patch->form != WBI_PATCH_CODEX)
+    if (p->patch->form != WBI_PATCH_CODEX || (rc == WB_OK && ret->tier <= WBI_TIER_TEXT) ||
+        (rc != WB_OK && rc != WB_ENOTFOUND && rc != WB_EINPUT))
         return rc;
     for (unsigned ends = 1; ends <= 3; ends++) {
         less = *h;
         fault = before;
         if (!drop_empty_context(&less, ends, &meant) ||
-            wbi_patch_find(text, &less, WBI_PATCH_CODEX, from, p->arena, &err, &fault, ret) !=
-                WB_OK)
+            wbi_patch_find(text, &less, WBI_PATCH_CODEX, from, p->arena, &err, &fault, &place) !=
+                WB_OK ||
+            !better_without(rc, ret, &less, meant, &place))
             continue;
         *h = less;
+        *ret = place;
         if (meant)
             diagnose(p, "empty_context_dropped", f->path,
                      "hunk %zu: empty lines at its end are not in the file and were left out",
@@ -215,6 +289,36 @@ static wb_rc find_hunk(struct plan *p, const struct wbi_patch_file *f,
         return WB_OK;
     }
     return rc;
+}
+
+/* Hunks that only add lines at the end of the file may stand before others in the patch; they
+ * come last in the file. The others are in its order already. */
+static wb_rc end_last(struct plan *p, const struct wbi_patch_file *f, size_t end,
+                      struct wbi_patch_place *places)
+{
+    struct wbi_patch_hunk *late = wbi_arena_array(p->arena, f->n_hunks, sizeof(*late));
+    struct wbi_patch_place *at = wbi_arena_array(p->arena, f->n_hunks, sizeof(*at));
+    size_t n = 0, n_late = 0;
+
+    if (late == NULL || at == NULL)
+        return wbi_fail_nomem(p->err);
+    for (size_t i = 0; i < f->n_hunks; i++)
+        if (places[i].at == end) {
+            late[n_late] = f->hunks[i];
+            at[n_late++] = places[i];
+        } else {
+            f->hunks[n] = f->hunks[i];
+            places[n++] = places[i];
+        }
+    memcpy(f->hunks + n, late, n_late * sizeof(*late));
+    memcpy(places + n, at, n_late * sizeof(*at));
+    return WB_OK;
+}
+
+/* True for one that goes to the end of the file whatever stands before it. */
+static bool added_at_end(const struct wbi_patch_hunk *h)
+{
+    return h->n_old == 0 && (h->n_anchors == 0 || h->at_end);
 }
 
 /* Places every hunk of f in the entry's present content. */
@@ -236,13 +340,15 @@ static wb_rc place_hunks(struct plan *p, const struct wbi_patch_file *f,
         rc = find_hunk(p, f, text, i, from, &places[i]);
         if (rc == WB_OK) {
             diagnose_hunk(p, f, &f->hunks[i], i, &places[i]);
-            from = places[i].at + f->hunks[i].n_old;
+            if (!added_at_end(&f->hunks[i]))
+                from = places[i].at + f->hunks[i].n_old;
         }
     }
-    if (rc == WB_OK)
-        memset(p->fault, 0, sizeof(*p->fault));
     *ret = places;
-    return rc;
+    if (rc)
+        return rc;
+    memset(p->fault, 0, sizeof(*p->fault));
+    return f->n_hunks > 1 ? end_last(p, f, text->n, places) : WB_OK;
 }
 
 /* New content and description of one file of the patch. */
@@ -291,7 +397,7 @@ static wb_rc plan_add(struct plan *p, const struct wbi_patch_file *f, struct ent
 {
     wb_rc rc;
 
-    if (e->existed && e->old.n > 0)
+    if (e->exists && e->data.n > 0)
         return fail_file(p, f, f->path, WBI_KIND_FILE_EXISTS,
                          "exists already; update it instead of adding it");
     rc = build(p, f, wbi_str_make("", 0), &e->data);
@@ -344,11 +450,11 @@ static wb_rc plan_move(struct plan *p, struct wbi_patch_file *f)
     wb_rc rc;
 
     p->fault->path = f->from_path;
-    rc = enter(p, f->from_path, false, &from, &again_from);
+    rc = enter(p, f->from_path, 0, &from, &again_from);
     if (rc)
         return rc;
     p->fault->path = f->path;
-    rc = enter(p, f->path, false, &to, &again_to);
+    rc = enter(p, f->path, FRESH, &to, &again_to);
     if (rc)
         return rc;
     a = &p->entries[from];
@@ -373,10 +479,20 @@ static wb_rc plan_move(struct plan *p, struct wbi_patch_file *f)
     return rc;
 }
 
+/* Deleted and added in one patch: the file stays and has another content. */
+static void make_replacement(struct plan *p, const struct entry *e)
+{
+    struct wbi_patch_change *added = &p->res->changes[p->res->n_changes - 1];
+
+    p->res->changes[e->change].action = WBI_PATCH_MODIFY;
+    added->action = WBI_PATCH_MODIFY;
+    added->again = true;
+}
+
 static wb_rc plan_file(struct plan *p, struct wbi_patch_file *f)
 {
     size_t at;
-    bool again;
+    bool again, replaces;
     struct entry *e;
     wb_rc rc;
 
@@ -385,43 +501,86 @@ static wb_rc plan_file(struct plan *p, struct wbi_patch_file *f)
     if (f->action == WBI_PATCH_MOVE)
         return plan_move(p, f);
     /* Text may be changed through a link; a name that comes or goes is the link's own. */
-    rc = enter(p, f->path, f->action == WBI_PATCH_MODIFY, &at, &again);
+    rc = enter(p, f->path,
+               f->action == WBI_PATCH_MODIFY ? WBI_PATCH_THROUGH_LINK
+               : f->action == WBI_PATCH_ADD  ? FRESH
+                                             : 0,
+               &at, &again);
     if (rc)
         return rc;
     e = &p->entries[at];
-    if (again && !(e->last == WBI_PATCH_MODIFY && f->action == WBI_PATCH_MODIFY))
+    replaces = again && p->patch->form == WBI_PATCH_CODEX && e->last == WBI_PATCH_DELETE &&
+               f->action == WBI_PATCH_ADD;
+    if (again && !replaces && !(e->last == WBI_PATCH_MODIFY && f->action == WBI_PATCH_MODIFY))
         return refuse(p, f, "duplicate_path",
                       "the path is named twice with different fates; only several updates of one "
-                      "file are accepted");
+                      "file, or deleting and then adding it, are accepted");
     e->last = f->action;
     if (f->action == WBI_PATCH_ADD)
-        return plan_add(p, f, e);
-    if (f->action == WBI_PATCH_DELETE)
-        return plan_delete(p, f, e);
-    rc = plan_modify(p, f, e);
-    e->last = WBI_PATCH_MODIFY;
-    if (rc == WB_OK)
+        rc = plan_add(p, f, e);
+    else if (f->action == WBI_PATCH_DELETE)
+        rc = plan_delete(p, f, e);
+    else
+        rc = plan_modify(p, f, e);
+    if (rc)
+        return rc;
+    if (replaces)
+        make_replacement(p, e);
+    if (e->last == WBI_PATCH_MODIFY)
         p->res->changes[p->res->n_changes - 1].again = again;
-    return rc;
+    e->change = p->res->n_changes - 1;
+    return WB_OK;
+}
+
+static wb_rc fail_conflict(struct plan *p, const struct entry *e, const char *what)
+{
+    p->fault->rule = "path_conflict";
+    p->fault->path = e->path;
+    return wbi_fail_kind(p->err, WB_EINPUT, WBI_KIND_INVALID_PATCH, "%s (rule path_conflict)",
+                         what);
+}
+
+/* A file that becomes a folder is taken away, and a folder that becomes a file loses all. */
+static wb_rc check_change_of_kind(struct plan *p, const struct entry *e)
+{
+    struct wbi_str *files;
+    size_t n = 0;
+    bool free = !e->under;
+
+    if (!e->under && !e->folder)
+        return WB_OK;
+    files = wbi_arena_array(p->arena, p->n, sizeof(*files));
+    if (files == NULL)
+        return wbi_fail_nomem(p->err);
+    for (size_t i = 0; i < p->n; i++) {
+        const struct entry *other = &p->entries[i];
+
+        if (!other->existed || other->exists)
+            continue;
+        files[n++] = other->real;
+        free = free || wbi_patch_beneath(e->real, other->real);
+    }
+    if (!free)
+        return fail_conflict(p, e, "a file has the name of a folder of an added one");
+    p->fault->path = e->path;
+    return e->folder ? p->fs->holds_only(p->fs->arg, e->real, files, n, p->err) : WB_OK;
 }
 
 /* A file cannot be the folder of another one. */
 static wb_rc check_nesting(struct plan *p)
 {
-    for (size_t i = 0; i < p->n; i++)
-        for (size_t k = 0; k < p->n; k++) {
-            struct wbi_str a = p->entries[i].real, b = p->entries[k].real;
+    wb_rc rc = WB_OK;
 
-            if (p->entries[i].exists && p->entries[k].exists && b.n > a.n && b.p[a.n] == '/' &&
-                wbi_str_starts(b, a)) {
-                p->fault->rule = "path_conflict";
-                p->fault->path = p->entries[k].path;
-                return wbi_fail_kind(p->err, WB_EINPUT, WBI_KIND_INVALID_PATCH,
-                                     "the patch makes one path both a file and a folder "
-                                     "(rule path_conflict)");
-            }
-        }
-    return WB_OK;
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t k = 0; k < p->n; k++)
+            if (p->entries[i].exists && p->entries[k].exists &&
+                wbi_patch_beneath(p->entries[k].real, p->entries[i].real))
+                return fail_conflict(p, &p->entries[k],
+                                     "the patch makes one path both a file and a folder");
+    for (size_t i = 0; i < p->n && rc == WB_OK; i++)
+        if (p->entries[i].exists)
+            rc = check_change_of_kind(p, &p->entries[i]);
+    return rc;
 }
 
 static wb_rc commit(struct plan *p)

@@ -130,6 +130,21 @@ static wb_rc add_bare_line(struct wbi_patch_parser *p, struct wbi_patch_hunk *h,
     return rc;
 }
 
+/* Bare lines behind lines that are only added are a gap: as context they alone would place
+ * the hunk. */
+static void drop_gap(struct wbi_patch_hunk *h)
+{
+    size_t n = 0;
+
+    while (n < h->n_lines && h->lines[h->n_lines - 1 - n].bare)
+        n++;
+    if (n < h->n_old)
+        return;
+    h->n_lines -= n;
+    h->n_old -= n;
+    h->n_new -= n;
+}
+
 /* Lines up to the next "@@", marker or end of the patch. */
 static wb_rc change_lines(struct wbi_patch_parser *p, struct wbi_patch_hunk *h)
 {
@@ -139,10 +154,7 @@ static wb_rc change_lines(struct wbi_patch_parser *p, struct wbi_patch_hunk *h)
         struct wbi_str line = p->line;
 
         if (line.n == 0 || (line.n == 1 && line.p[0] == '\r')) {
-            struct wbi_str next = wbi_patch_peek(p);
-
-            if (!wbi_str_starts(next, WBI_LIT("*** ")) && p->at < p->text.n)
-                rc = add_bare_line(p, h, line);
+            rc = add_bare_line(p, h, line);
         } else if (line.p[0] == ' ' || line.p[0] == '+' || line.p[0] == '-') {
             rc = wbi_patch_add_line(p, line.p[0], content(p, line));
         } else {
@@ -151,6 +163,8 @@ static wb_rc change_lines(struct wbi_patch_parser *p, struct wbi_patch_hunk *h)
         }
         wbi_patch_next(p);
     }
+    if (rc == WB_OK && at_section(p))
+        drop_gap(h);
     if (rc == WB_OK && is_marker(p->line, "*** End of File")) {
         h->at_end = true;
         wbi_patch_next(p);

@@ -3,7 +3,9 @@
  * journal (what will be touched) → stage every file → commit mark in the
  * journal, synced → swap every file into place → sync the directories → drop
  * the old files → remove the journal. A failure before the end takes every step
- * back; a crash is finished or undone by patch_recover.c. */
+ * back; a crash is finished or undone by patch_recover.c. Files that become
+ * folders and the reverse (patch_nest.c) are one exchange with all that is in
+ * them: the op of that name owns the others, its members. */
 #include "family/file/patch_disk.h"
 
 #include <errno.h>
@@ -13,12 +15,16 @@
 #include "base/hash.h"
 #include "base/id.h"
 
-static wb_rc disk_locate(void *arg, struct wbi_str path, bool through_link, struct wbi_arena *arena,
+static wb_rc disk_locate(void *arg, struct wbi_str path, unsigned how, struct wbi_arena *arena,
                          struct wbi_error *err, struct wbi_str *ret_real)
 {
     struct wbi_patch_disk *d = arg;
-    unsigned flags = d->write_flags | (through_link ? 0 : WBI_WRITE_NO_LINK);
+    unsigned flags = d->write_flags;
 
+    if (!(how & WBI_PATCH_THROUGH_LINK))
+        flags |= WBI_WRITE_NO_LINK;
+    if (how & WBI_PATCH_OVER_FILE)
+        flags |= WBI_WRITE_OVER_FILE;
     return wbi_path_target(d->root, path, flags, arena, err, ret_real);
 }
 
@@ -41,6 +47,14 @@ static wb_rc disk_read(void *arg, struct wbi_str real, struct wbi_arena *arena,
     if (rc && err != NULL)
         *err = local;
     return rc;
+}
+
+static wb_rc disk_holds_only(void *arg, struct wbi_str folder, const struct wbi_str *files,
+                             size_t n, struct wbi_error *err)
+{
+    struct wbi_patch_disk *d = arg;
+
+    return wbi_nest_holds_only(d->root, folder, folder, files, n, err);
 }
 
 /* ---- the journal's text ---- */
@@ -92,8 +106,10 @@ void wbi_journal_drop_dirs(struct wbi_root *root, const struct wbi_journal_entry
 
 struct commit {
     struct wbi_patch_disk *disk;
+    struct wbi_arena *arena;
     const struct wbi_patch_op *ops;
-    size_t n, staged;
+    size_t n;
+    size_t *owner; /* of a member, else WBI_NEST_NONE */
     struct wbi_staged *files;
     struct wbi_journal_entry *entries;
     struct wbi_buf text;
@@ -130,6 +146,11 @@ static uint32_t existing_part(struct wbi_root *root, struct wbi_str path)
     }
 }
 
+static bool is_member(const struct commit *c, size_t i)
+{
+    return c->owner[i] != WBI_NEST_NONE;
+}
+
 static void describe(struct commit *c)
 {
     static const char kinds[] = {'c', 'r', 'd'};
@@ -137,10 +158,22 @@ static void describe(struct commit *c)
     for (size_t i = 0; i < c->n; i++) {
         struct wbi_journal_entry *e = &c->entries[i];
 
+        c->files[i].dir_fd = -1;
         e->kind = kinds[c->ops[i].kind];
         e->path = c->ops[i].real;
         e->keep = e->kind == 'c' ? existing_part(c->disk->root, e->path) : (uint32_t)e->path.n;
         wbi_path_temp_name(e->temp);
+    }
+    for (size_t i = 0; i < c->n; i++) {
+        struct wbi_journal_entry *e = &c->entries[i], *owner;
+
+        if (!is_member(c, i))
+            continue;
+        owner = &c->entries[c->owner[i]];
+        owner->kind = 'x';
+        e->kind = 'm';
+        e->keep = owner->keep = (uint32_t)owner->path.n;
+        memcpy(e->temp, owner->temp, sizeof(e->temp));
     }
 }
 
@@ -208,16 +241,36 @@ static void journal_close(struct commit *c)
     c->fd = -1;
 }
 
+/* A file in a folder that is staged. One that goes with its folder needs nothing. */
+static wb_rc stage_member(struct commit *c, size_t i, struct wbi_error *err)
+{
+    const struct wbi_patch_op *op = &c->ops[i];
+    unsigned flags = c->disk->write_flags | WBI_WRITE_MKDIRS;
+    struct wbi_str place;
+
+    if (op->kind == WBI_PATCH_OP_REMOVE)
+        return WB_OK;
+    place = wbi_nest_place(&c->entries[i], c->arena);
+    if (place.p == NULL)
+        return wbi_fail_nomem(err);
+    if (op->exec == 1)
+        flags |= WBI_WRITE_EXEC;
+    return wbi_path_put(c->disk->root, place, op->data, flags, err);
+}
+
 static wb_rc stage_one(struct commit *c, size_t i, struct wbi_error *err)
 {
     const struct wbi_patch_op *op = &c->ops[i];
     unsigned flags = c->disk->write_flags;
     const char *temp = c->entries[i].temp;
+    bool nest = c->entries[i].kind == 'x';
 
+    if (op->kind == WBI_PATCH_OP_REMOVE && nest)
+        return wbi_path_stage_folder(c->disk->root, op->real, flags, temp, err, &c->files[i]);
     if (op->kind == WBI_PATCH_OP_REMOVE)
         return wbi_path_stage_removal(c->disk->root, op->real, flags, temp, err, &c->files[i]);
     if (op->kind == WBI_PATCH_OP_CREATE)
-        flags |= WBI_WRITE_NEW | WBI_WRITE_MKDIRS;
+        flags |= nest ? WBI_WRITE_OVER_FOLDER : WBI_WRITE_NEW | WBI_WRITE_MKDIRS;
     if (op->exec == 1)
         flags |= WBI_WRITE_EXEC;
     if (op->exec == 0 && op->kind == WBI_PATCH_OP_REPLACE)
@@ -229,37 +282,70 @@ static wb_rc stage_all(struct commit *c, struct wbi_error *err)
 {
     wb_rc rc = WB_OK;
 
-    for (size_t i = 0; i < c->n && rc == WB_OK; i++) {
-        step(c, "stage", i);
-        rc = stage_one(c, i, err);
-        if (rc == WB_OK)
-            c->staged = i + 1;
-    }
+    for (size_t i = 0; i < c->n && rc == WB_OK; i++)
+        if (!is_member(c, i)) {
+            step(c, "stage", i);
+            rc = stage_one(c, i, err);
+        }
+    for (size_t i = 0; i < c->n && rc == WB_OK; i++)
+        if (is_member(c, i)) {
+            step(c, "fill", i);
+            rc = stage_member(c, i, err);
+        }
     return rc;
+}
+
+static wb_rc fail_changed(struct wbi_str path, struct wbi_error *err)
+{
+    char shown[WBI_PATH_SHOWN];
+
+    return wbi_fail_kind(err, WB_EAGAIN, WBI_KIND_FILE_CHANGED,
+                         "`%s` was changed by another process while the patch was prepared; "
+                         "nothing was applied",
+                         wbi_path_show(path, shown));
+}
+
+/* A folder that goes, at its own name or the temporary one: has it become more? */
+static wb_rc check_folder(struct commit *c, size_t i, bool swapped, struct wbi_error *err)
+{
+    const struct wbi_journal_entry *e = &c->entries[i];
+    struct wbi_str *files = wbi_arena_array(c->arena, c->n, sizeof(*files)), place = e->path;
+    struct wbi_error local = WBI_ERROR_INIT;
+    size_t n = 0;
+    wb_rc rc;
+
+    if (swapped)
+        place = wbi_arena_fmt(c->arena, "%.*s%s", (int)(e->path.n - strlen(c->files[i].name)),
+                              e->path.p, e->temp);
+    if (files == NULL || place.p == NULL)
+        return wbi_fail_nomem(err);
+    for (size_t k = 0; k < c->n; k++)
+        if (c->owner[k] == i)
+            files[n++] = c->ops[k].real;
+    rc = wbi_nest_holds_only(c->disk->root, place, e->path, files, n, &local);
+    return rc ? fail_changed(e->path, err) : WB_OK;
 }
 
 /* The plan was made on op->old: is it still there? */
 static wb_rc check_unchanged(struct commit *c, struct wbi_arena *arena, struct wbi_error *err)
 {
-    char shown[WBI_PATH_SHOWN];
-
     for (size_t i = 0; i < c->n; i++) {
         const struct wbi_patch_op *op = &c->ops[i];
         struct wbi_str now;
         bool exists, exec;
-        wb_rc rc;
+        wb_rc rc = WB_OK;
 
+        if (op->kind == WBI_PATCH_OP_CREATE && c->entries[i].kind == 'x')
+            rc = check_folder(c, i, false, err);
+        if (rc)
+            return rc;
         if (op->kind == WBI_PATCH_OP_CREATE)
             continue; /* taking the name fails when it exists by then */
         rc = disk_read(c->disk, op->real, arena, err, &exists, &now, &exec);
         if (rc)
             return rc;
         if (!exists || !wbi_str_eq(now, op->old))
-            return wbi_fail_kind(
-                err, WB_EAGAIN, WBI_KIND_FILE_CHANGED,
-                "`%s` was changed by another process while the patch was prepared; "
-                "nothing was applied",
-                wbi_path_show(op->real, shown));
+            return fail_changed(op->real, err);
     }
     return WB_OK;
 }
@@ -269,8 +355,12 @@ static wb_rc swap_all(struct commit *c, struct wbi_error *err)
     wb_rc rc = WB_OK;
 
     for (size_t i = 0; i < c->n && rc == WB_OK; i++) {
+        if (is_member(c, i))
+            continue;
         step(c, "swap", i);
         rc = wbi_path_swap(&c->files[i], err);
+        if (rc == WB_OK && c->entries[i].kind == 'x' && c->ops[i].kind == WBI_PATCH_OP_CREATE)
+            rc = check_folder(c, i, true, err);
     }
     return rc;
 }
@@ -288,7 +378,7 @@ static wb_rc sync_all(struct commit *c, struct wbi_error *err)
 
     step(c, "sync", 0);
     for (size_t i = 0; i < c->n && rc == WB_OK; i++) {
-        bool done = false;
+        bool done = is_member(c, i);
 
         for (size_t k = 0; k < i && !done; k++)
             done = wbi_str_eq(folder(c->ops[k].real), folder(c->ops[i].real));
@@ -307,17 +397,30 @@ static void journal_revoke(struct commit *c)
         c->body = 0;
 }
 
+/* The files of folders that are under a temporary name by now. */
+static void drop_members(struct commit *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (is_member(c, i))
+            wbi_nest_drop(c->disk->root, &c->entries[i], c->arena);
+}
+
 /* While names are taken back the journal still stands: a crash meanwhile ends
  * all new. Once it is revoked, a crash ends all old. */
 static void undo(struct commit *c)
 {
-    for (size_t i = c->staged; i-- > 0;)
+    bool all = true;
+
+    for (size_t i = c->n; i-- > 0;)
         if (wbi_path_unswap(&c->files[i], NULL) != WB_OK) {
             close(c->files[i].dir_fd); /* the old content stays under its temporary name */
             c->files[i].dir_fd = -1;
+            all = false;
         }
     journal_revoke(c);
-    for (size_t i = 0; i < c->staged; i++)
+    if (all)
+        drop_members(c);
+    for (size_t i = 0; i < c->n; i++)
         if (!c->files[i].removal)
             wbi_path_discard(&c->files[i]);
         else if (c->files[i].dir_fd >= 0)
@@ -353,6 +456,8 @@ static wb_rc run_commit(struct commit *c, struct wbi_arena *arena, struct wbi_er
         step(c, "settle", i);
         wbi_path_settle(&c->files[i]);
     }
+    step(c, "drop", 0);
+    drop_members(c);
     step(c, "close", 0);
     journal_close(c);
     step(c, "done", 0);
@@ -362,20 +467,25 @@ static wb_rc run_commit(struct commit *c, struct wbi_arena *arena, struct wbi_er
 static wb_rc disk_commit(void *arg, const struct wbi_patch_op *ops, size_t n,
                          struct wbi_arena *arena, struct wbi_error *err)
 {
-    struct commit c = {.disk = arg, .ops = ops, .n = n, .fd = -1};
+    struct commit c = {.disk = arg, .arena = arena, .ops = ops, .n = n, .fd = -1};
 
     if (n == 0)
         return WB_OK;
     c.files = wbi_arena_array(arena, n, sizeof(*c.files));
     c.entries = wbi_arena_array(arena, n, sizeof(*c.entries));
-    if (c.files == NULL || c.entries == NULL)
+    c.owner = wbi_arena_array(arena, n, sizeof(*c.owner));
+    if (c.files == NULL || c.entries == NULL || c.owner == NULL)
         return wbi_fail_nomem(err);
+    wbi_nest_owners(ops, n, c.owner);
     wbi_buf_init_arena(&c.text, arena, n * (2 * (WBI_LIMIT_PATH + 1) + 160) + 256);
     return run_commit(&c, arena, err);
 }
 
 struct wbi_patch_fs wbi_patch_fs_path(struct wbi_patch_disk *disk)
 {
-    return (struct wbi_patch_fs){
-        .arg = disk, .locate = disk_locate, .read = disk_read, .commit = disk_commit};
+    return (struct wbi_patch_fs){.arg = disk,
+                                 .locate = disk_locate,
+                                 .read = disk_read,
+                                 .holds_only = disk_holds_only,
+                                 .commit = disk_commit};
 }

@@ -13,6 +13,11 @@
  * out of memory. */
 void *wbi_patch_push(struct wbi_arena *arena, void *items_ptr, size_t n, size_t *cap, size_t size);
 
+static inline bool wbi_patch_beneath(struct wbi_str path, struct wbi_str folder)
+{
+    return path.n > folder.n && path.p[folder.n] == '/' && wbi_str_starts(path, folder);
+}
+
 /* ---- parsing ---- */
 
 struct wbi_patch_parser {

@@ -53,6 +53,8 @@ static bool parse_entry(struct journal *j, struct wbi_str line, struct wbi_arena
     memcpy(e->temp, temp.p, temp.n);
     e->keep = (uint32_t)keep;
     e->path = wbi_str_make(path, hex.n / 2);
+    if (e->kind == 'm' && (keep >= e->path.n || path[keep] != '/'))
+        return false;
     j->n++;
     return true;
 }
@@ -136,6 +138,9 @@ static wb_rc finish_entry(struct wbi_root *root, const struct wbi_journal_entry 
     if (e->kind == 'd') {
         if (has_path && at_path.st_ino == e->new_ino)
             rc = wbi_path_unlink(root, e->path, WBI_WRITE_GRANT, err);
+    } else if (e->kind == 'x') {
+        if (has_temp && at_temp.st_ino == e->new_ino && has_path && at_path.st_ino == e->old_ino)
+            rc = wbi_path_exchange(root, temp, e->path, WBI_WRITE_GRANT, err);
     } else if (has_temp && at_temp.st_ino == e->new_ino) {
         bool free_to = e->kind == 'c' ? !has_path : has_path && at_path.st_ino == e->old_ino;
 
@@ -158,6 +163,8 @@ static wb_rc settle_journal(struct wbi_root *root, const struct journal *j, stru
 
         if (temp.p == NULL)
             return wbi_fail_nomem(err);
+        if (e->kind == 'm')
+            continue;
         if (j->committed) {
             rc = finish_entry(root, e, temp, err);
         } else if (e->kind != 'd') {
@@ -166,6 +173,10 @@ static wb_rc settle_journal(struct wbi_root *root, const struct journal *j, stru
                 wbi_journal_drop_dirs(root, e);
         }
     }
+    /* Only now is what lies under a temporary name the one that goes. */
+    for (size_t i = 0; i < j->n && rc == WB_OK; i++)
+        if (j->entries[i].kind == 'm')
+            wbi_nest_drop(root, &j->entries[i], arena);
     return rc;
 }
 

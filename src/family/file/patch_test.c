@@ -170,6 +170,143 @@ static void a25_a_crash_at_any_step_leaves_all_old_or_all_new(void **state)
     assert_true(old > 5 && new > 5);
 }
 
+/* ---- a file becomes a folder, a folder a file ---- */
+
+static const char kinds[] = "*** Begin Patch\n"
+                            "*** Delete File: f\n"
+                            "*** Add File: f/one\n+1\n"
+                            "*** Add File: f/deep/er/two\n+2\n"
+                            "*** Add File: d\n+file\n"
+                            "*** Delete File: d/x\n"
+                            "*** Delete File: d/in/y\n"
+                            "*** Update File: m\n*** Move to: m/index\n"
+                            "*** Delete File: same\n"
+                            "*** Add File: same\n+new\n"
+                            "*** End Patch\n";
+
+static void make_kinds(void)
+{
+    char cmd[200];
+
+    snprintf(cmd, sizeof(cmd), "rm -rf %s/* %s/.waybill-tmp*", tree.root, tree.root);
+    assert_int_equal(system(cmd), 0);
+    assert_true(tree_puts(&tree, "work/f", "old f\n"));
+    mkdir(tree_at(&tree, "work/d"), 0750);
+    mkdir(tree_at(&tree, "work/d/in"), 0755);
+    assert_true(tree_puts(&tree, "work/d/x", "old x\n"));
+    assert_true(tree_puts(&tree, "work/d/in/y", "old y\n"));
+    assert_true(tree_puts(&tree, "work/m", "m\n"));
+    assert_true(tree_puts(&tree, "work/same", "old\n"));
+}
+
+static bool kinds_old(void)
+{
+    struct stat st;
+
+    return tree_is(&tree, "work/f", "old f\n") && tree_is(&tree, "work/d/x", "old x\n") &&
+           tree_is(&tree, "work/d/in/y", "old y\n") && tree_is(&tree, "work/m", "m\n") &&
+           tree_is(&tree, "work/same", "old\n") && stat(tree_at(&tree, "work/d"), &st) == 0 &&
+           (st.st_mode & 0777) == 0750;
+}
+
+static bool kinds_new(void)
+{
+    struct stat st;
+
+    return tree_is(&tree, "work/f/one", "1\n") && tree_is(&tree, "work/f/deep/er/two", "2\n") &&
+           tree_is(&tree, "work/d", "file\n") && tree_is(&tree, "work/m/index", "m\n") &&
+           tree_is(&tree, "work/same", "new\n") && stat(tree_at(&tree, "work/d"), &st) == 0 &&
+           (st.st_mode & 0111) == 0;
+}
+
+static void a25_files_and_folders_change_places_as_one(void **state)
+{
+    unsigned old = 0, new = 0, at = 0;
+
+    (void)state;
+    for (bool crashed = true; crashed; at++) {
+        int status;
+        pid_t pid;
+
+        make_kinds();
+        pid = fork();
+        if (pid == 0) {
+            struct crash c = {.at = at};
+            struct wbi_patch_disk disk = {
+                .root = root, .journal = journal, .step = crash_step, .step_arg = &c};
+            _exit(apply_with(&disk, kinds) == WB_OK ? 0 : 1);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        crashed = WEXITSTATUS(status) == 42;
+        assert_true(crashed || WEXITSTATUS(status) == 0);
+        assert_int_equal(wbi_patch_recover(root, journal, arena, &err, NULL, NULL), WB_OK);
+        assert_int_equal(wbi_patch_recover(root, journal, arena, &err, NULL, NULL), WB_OK);
+        old += kinds_old();
+        new += kinds_new();
+        assert_int_equal(old + new, at + 1);
+        assert_clean();
+    }
+    print_message("%u steps: %u all old, %u all new\n", at, old, new);
+    assert_true(old > 5 && new > 5);
+}
+
+static void more_step(void *arg, const char *name, size_t index)
+{
+    static const char *const of[] = {"stage", "swap"};
+
+    (void)index;
+    if (strcmp(name, of[*(size_t *)arg]) == 0 && !gone("work/d/in"))
+        assert_true(tree_puts(&tree, "work/d/in/more", "more\n"));
+}
+
+static void a26_a_folder_that_holds_more_stays(void **state)
+{
+    struct wbi_patch_disk disk = {.root = root, .journal = journal, .step = more_step};
+
+    (void)state;
+    for (size_t when = 0; when < 2; when++) { /* noticed before and behind the exchange */
+        make_kinds();
+        disk.step_arg = &when;
+        assert_int_equal(apply_with(&disk, kinds), WB_EAGAIN);
+        assert_int_equal(err.kind, WBI_KIND_FILE_CHANGED);
+        assert_true(kinds_old());
+        assert_true(tree_is(&tree, "work/d/in/more", "more\n"));
+        assert_clean();
+        assert_int_equal(apply(kinds), WB_EEXISTS);
+        assert_int_equal(err.kind, WBI_KIND_FILE_EXISTS);
+        assert_non_null(strstr(err.text, "`d/in/more`"));
+        assert_true(kinds_old());
+    }
+    make_kinds(); /* a folder that leads to none of the files is more, too */
+    mkdir(tree_at(&tree, "work/d/empty"), 0755);
+    assert_int_equal(apply(kinds), WB_EEXISTS);
+    rmdir(tree_at(&tree, "work/d/empty"));
+    assert_int_equal(symlink("x", tree_at(&tree, "work/d/link")), 0);
+    assert_int_equal(apply(kinds), WB_EEXISTS);
+    unlink(tree_at(&tree, "work/d/link"));
+    assert_int_equal(apply(kinds), WB_OK);
+    assert_true(kinds_new());
+    assert_clean();
+}
+
+/* What is guarded stays so in a folder that was a file. */
+static void a27_a_guarded_name_in_the_place_of_a_file(void **state)
+{
+    (void)state;
+    make_kinds();
+    assert_int_equal(apply("*** Begin Patch\n*** Delete File: f\n*** Add File: f/.git/config\n+x\n"
+                           "*** End Patch\n"),
+                     WB_EDENIED);
+    assert_true(apply("*** Begin Patch\n*** Delete File: f\n*** Add File: f/../../x\n+x\n"
+                      "*** End Patch\n") != WB_OK);
+    assert_true(gone("x"));
+    assert_int_equal(symlink("f", tree_at(&tree, "work/l")), 0);
+    assert_true(apply("*** Begin Patch\n*** Delete File: l\n*** Add File: l/x\n+x\n"
+                      "*** End Patch\n") != WB_OK);
+    assert_true(kinds_old());
+    assert_clean();
+}
+
 static void a_journal_of_a_living_process_or_another_root_is_left(void **state)
 {
     int fd;
@@ -324,6 +461,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         EACH(five_files_change_as_one),
         EACH(a25_a_crash_at_any_step_leaves_all_old_or_all_new),
+        EACH(a25_files_and_folders_change_places_as_one),
+        EACH(a26_a_folder_that_holds_more_stays),
+        EACH(a27_a_guarded_name_in_the_place_of_a_file),
         EACH(a_journal_of_a_living_process_or_another_root_is_left),
         EACH(a26_a_target_changed_meanwhile_stops_everything),
         EACH(a24_a_file_over_the_cap_is_refused),

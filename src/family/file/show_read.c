@@ -297,8 +297,11 @@ static wb_rc write_project(void *arg, const struct wbi_complete *full,
     wbi_jw_kint(&w, "size_bytes", (int64_t)o->r.size);
     wbi_jw_kint(&w, "total_lines", (int64_t)o->r.lines);
     wbi_jw_kstrz(&w, "sha256", o->r.sha256);
+    if (o->r.unsynced)
+        wbi_jw_kbool(&w, "synced", false);
     wbi_jw_obj_end(&w);
-    *ret_summary = wbi_arena_fmt(p->arena, "%s %.*s", action_name(o), WBI_FMT(name));
+    *ret_summary = wbi_arena_fmt(p->arena, "%s %.*s%s", action_name(o), WBI_FMT(name),
+                                 o->r.unsynced ? " (not confirmed on the disk)" : "");
     return ret_summary->p ? wbi_buf_rc(ret_result) : wbi_fail_nomem(err);
 }
 
@@ -321,6 +324,9 @@ static wb_rc write_render(void *arg, const struct wbi_canonical *c, struct wbi_a
     wbi_file_count(out, wbi_result_int(r, "size_bytes"), "byte", "bytes");
     wbi_buf_addz(out, ")\n");
     wbi_receipt_line(out, "sha256", wbi_json_get_str(r, "sha256"));
+    if (wbi_json_get(r, "synced") != NULL)
+        wbi_buf_addz(out, "Not confirmed on the disk: the file is written, but its directory could "
+                          "not be synced; should the machine crash, it may be as before\n");
     return wbi_buf_rc(out);
 }
 

@@ -79,9 +79,10 @@ static wb_rc describe(const struct wbi_write_request *req, struct wbi_str old,
     return rc == WB_OK || rc == WB_EUNSUPPORTED ? WB_OK : wbi_fail_nomem(err);
 }
 
-/* Replaces only the very file that was read. */
-static wb_rc replace(struct wbi_root *root, struct wbi_str path, struct wbi_str data,
-                     unsigned flags, struct wbi_error *err)
+/* Replaces only the very file that was read, creates only what is not there. Once the file has
+ * its name it is written, whatever syncing the directory comes to. */
+static wb_rc put(struct wbi_root *root, struct wbi_str path, struct wbi_str data, unsigned flags,
+                 struct wbi_error *err, bool *ret_unsynced)
 {
     struct wbi_staged s;
     wb_rc rc = wbi_path_stage(root, path, data, flags, err, &s);
@@ -89,10 +90,13 @@ static wb_rc replace(struct wbi_root *root, struct wbi_str path, struct wbi_str 
     if (rc)
         return rc;
     rc = wbi_path_swap(&s, err);
-    if (rc == WB_OK)
-        rc = wbi_path_sync_staged(&s, err);
+    if (rc) {
+        wbi_path_discard(&s);
+        return rc;
+    }
+    *ret_unsynced = wbi_path_sync_staged(&s, NULL) != WB_OK;
     wbi_path_settle(&s);
-    return rc;
+    return WB_OK;
 }
 
 wb_rc wbi_file_write(struct wbi_root *root, const struct wbi_write_request *req,
@@ -137,8 +141,7 @@ wb_rc wbi_file_write(struct wbi_root *root, const struct wbi_write_request *req,
     }
     rc = describe(req, req->mode == WBI_FILE_APPEND ? old : wbi_str_make("", 0), err, &res);
     if (rc == WB_OK)
-        rc = res.created ? wbi_path_write(root, req->path, whole, flags, err)
-                         : replace(root, req->path, whole, flags, err);
+        rc = put(root, req->path, whole, flags, err, &res.unsynced);
     if (rc == WB_OK)
         *ret = res;
     return rc;

@@ -98,8 +98,7 @@ static bool name_read_call(const struct wbi_projection *p, struct wbi_str path,
 {
     if (path.p == NULL)
         return true;
-    policy->read_call = wbi_arena_fmt(
-        p->arena, "ReadArtifact {\"path\":\"%.*s\",\"lines\":\"A-B\"}", WBI_FMT(path));
+    policy->read_call = wbi_receipt_read_call(p->arena, path);
     return policy->read_call.p != NULL;
 }
 
