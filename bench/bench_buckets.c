@@ -14,7 +14,7 @@
 
 #define SAMPLE 400000u /* bytes of a file */
 #define GRAMS 16000u   /* the most frequent ones */
-#define MOVES 500000u
+#define MOVES 1000000u
 
 /* Four bytes and how often they come. */
 struct gram {

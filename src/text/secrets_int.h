@@ -24,10 +24,14 @@ enum alphabet {
     A_TOKEN,     /* letters, digits, _ - . = + / ~ */
     A_LOWHEX,    /* 0-9 a-f */
     A_AUTHORITY, /* user, password and host of a URL, without the @ */
-    A_ANY,       /* this and the next ones: of the first byte only */
-    A_NAME_ENDS, /* what may follow the last word of a name before its value */
+    A_CAPITAL,   /* A-Z 0-9 */
+    A_DIGITS64,  /* the third and fourth of four letters that are base64 of three digits */
+    A_NO_WORD,   /* small letters, but c, h and t and those that share their nibbles */
+    A_NAME_ENDS, /* this and the next ones: of the first byte only. What may follow the last word of
+                    a name before its value */
     A_PASSW,     /* what makes passw a word */
-    A_MEMBER     /* what may follow the name of a member */
+    A_MEMBER,    /* what may follow the name of a member */
+    A_ANY        /* not in the table: every byte */
 };
 
 /* The last run of each alphabet that was looked at: a text of nothing but literals would be
@@ -36,7 +40,7 @@ struct runs {
     uint32_t there; /* a bit for each alphabet that has one */
     struct {
         size_t from, to;
-    } of[A_ANY];
+    } of[A_NAME_ENDS];
 };
 
 /* What matchers look at; nothing before floor counts. */
@@ -128,6 +132,14 @@ static inline size_t wbi_skip_blanks(struct wbi_str t, size_t i, size_t most)
         i++;
     return i;
 }
+/* Where word stands in s whatever its case, or s.n. */
+static inline size_t wbi_find_fold(struct wbi_str s, struct wbi_str word)
+{
+    for (size_t i = 0; i + word.n <= s.n; i++)
+        if (wbi_str_ieq(wbi_str_make(s.p + i, word.n), word))
+            return i;
+    return s.n;
+}
 /* Start of the line that holds `at`. */
 static inline size_t wbi_line_start(struct wbi_str t, size_t at)
 {
@@ -171,6 +183,9 @@ bool wbi_match_option(struct judged *, size_t, const struct rule *, struct secre
 bool wbi_match_packed(struct judged *, size_t, const struct rule *, struct secret *);
 bool wbi_match_putty(struct judged *, size_t, const struct rule *, struct secret *);
 bool wbi_match_webhook(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_airtable(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_mailchimp(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_discord(struct judged *, size_t, const struct rule *, struct secret *);
 /* secrets_beside.c */
 bool wbi_match_sql(struct judged *, size_t, const struct rule *, struct secret *);
 bool wbi_match_oauth(struct judged *, size_t, const struct rule *, struct secret *);
@@ -205,6 +220,8 @@ bool wbi_sample_password(struct wbi_str v);
 bool wbi_wordy(struct wbi_str v);
 /* Small letters, capitals and digits seldom change: as in words and paths, not in random text. */
 bool wbi_even(struct wbi_str v);
+/* foo2test, tests/foo2.sh, TestV2: what test runners name; a password may have signs. */
+bool wbi_name_of_test(struct wbi_str v);
 /* What nobody would use (your-api-key, changeme), or what is no value at all. */
 bool wbi_placeholder(struct wbi_str v);
 /* Behind the name of a password, and this quote (0: none). tight: nothing but the two stand
@@ -217,22 +234,23 @@ bool wbi_like_random(struct wbi_str v, enum strength strength);
 #define SETS 2 /* of eight buckets */
 #define BUCKETS (8 * SETS)
 #define DEEP 4
-#define LITERALS_MAX 255
+#define LITERALS_MAX 384
 #define RULE_KEYS 1024
+#define QUAD_BITS 17
 struct prefilter {
     size_t lanes;                   /* bytes judged at once; 0 without vector shuffles */
     uint8_t exact[SETS][DEEP][128]; /* bucket bits by byte 0, 1, 2, 3 */
     uint8_t low[SETS][DEEP][16];    /* other buckets, by low and by high nibble; lanes 32 only */
     uint8_t high[SETS][DEEP][16];
-    uint64_t pairs[1024];        /* bit per first two folded bytes, for machines without shuffles */
-    uint64_t short_pairs[1024];  /* the same for literals of two bytes only */
-    uint64_t quads[1024];        /* bit per hash of the first four folded bytes of all others */
-    uint64_t want[LITERALS_MAX]; /* first eight bytes of the rules in order */
+    uint64_t pairs[1024];       /* bit per first two bytes, for machines without shuffles */
+    uint64_t short_pairs[1024]; /* the same for literals of two bytes only */
+    uint64_t quads[1u << (QUAD_BITS - 6)]; /* bit per hash of the first four bytes of all others */
+    uint64_t want[LITERALS_MAX];           /* first eight bytes of the rules in order */
     uint64_t mask[LITERALS_MAX];
     uint64_t soft[LITERALS_MAX]; /* bits set before comparing, where case does not count */
     uint8_t length[LITERALS_MAX];
-    uint8_t order[LITERALS_MAX];  /* rules sorted by wbi_rule_key */
-    uint8_t start[RULE_KEYS + 1]; /* where those of a key begin in it */
+    uint16_t order[LITERALS_MAX];  /* rules sorted by wbi_rule_key */
+    uint16_t start[RULE_KEYS + 1]; /* where those of a key begin in it */
 };
 /* Rules whose literals begin with these two bytes, and few others, have this key. */
 static inline unsigned wbi_rule_key(uint64_t first_bytes)
