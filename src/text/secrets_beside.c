@@ -28,14 +28,6 @@ size_t wbi_in_block(struct judged *j, size_t i)
 
 #define SQL_VALUE_MAX 256u
 
-static bool find_fold(struct wbi_str s, struct wbi_str word)
-{
-    for (size_t i = 0; i + word.n <= s.n; i++)
-        if (wbi_str_ieq(wbi_str_make(s.p + i, word.n), word))
-            return true;
-    return false;
-}
-
 /* A statement about users begins before `at` in its line. */
 static bool in_statement(const struct judged *j, size_t at)
 {
@@ -45,7 +37,7 @@ static bool in_statement(const struct judged *j, size_t at)
     struct wbi_str before = wbi_str_make(j->text.p + start, at - start);
 
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-        if (find_fold(before, wbi_str_z(verbs[i])))
+        if (wbi_find_fold(before, wbi_str_z(verbs[i])) < before.n)
             return true;
     return false;
 }
