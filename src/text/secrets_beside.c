@@ -10,7 +10,7 @@
 size_t wbi_in_block(struct judged *j, size_t i)
 {
     struct wbi_str t = j->text;
-    size_t k = i + 1;
+    size_t k = i + 1, line;
 
     if (i >= t.n || (t.p[i] != '|' && t.p[i] != '>'))
         return i;
@@ -19,9 +19,10 @@ size_t wbi_in_block(struct judged *j, size_t i)
         k++;
     if (k < t.n && t.p[k] != '\n')
         return i;
-    k = wbi_skip_blanks(t, k + (k < t.n), 64);
+    line = k + (k < t.n);
+    k = wbi_skip_blanks(t, line, 64);
     j->undecided = k >= t.n;
-    return k < t.n ? k : i;
+    return k > line && k < t.n ? k : i;
 }
 
 /* ---- SQL ---- */

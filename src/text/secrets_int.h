@@ -10,7 +10,9 @@ struct secret {
     size_t from;
     size_t to;
     const char *label;
-    bool open; /* a key block without its end: more may follow */
+    bool open;     /* a block without its end: more may follow */
+    size_t indent; /* of the lines of a block of YAML; 0: it is a key block */
+    size_t left;   /* so much may follow */
 };
 
 /* Alphabets of what follows a prefix. */
@@ -43,6 +45,17 @@ struct runs {
     } of[A_NAME_ENDS];
 };
 
+#define NOWHERE SIZE_MAX
+/* The table under way. */
+struct table {
+    struct wbi_secrets_table of;
+    size_t from;  /* its first row in this text */
+    size_t row;   /* the one to be looked at next */
+    size_t end;   /* the line that is none, or NOWHERE */
+    size_t tried; /* the line looked at last for being its head */
+    bool fresh;   /* the head was found just now */
+};
+
 /* What matchers look at; nothing before floor counts. */
 struct judged {
     const struct wbi_secrets *set;
@@ -51,6 +64,7 @@ struct judged {
     size_t limit;   /* what begins behind it is judged again, without what stands before it */
     bool undecided; /* said by a matcher: the next line tells */
     struct runs *runs;
+    struct table *table;
 };
 
 struct rule;
@@ -121,7 +135,7 @@ static inline size_t wbi_judged_run(const struct judged *j, size_t at, enum alph
 }
 static inline bool wbi_found(struct secret *ret, size_t from, size_t to, const char *label)
 {
-    *ret = (struct secret){from, to, label, false};
+    *ret = (struct secret){.from = from, .to = to, .label = label};
     return true;
 }
 static inline size_t wbi_skip_blanks(struct wbi_str t, size_t i, size_t most)
@@ -199,6 +213,9 @@ bool wbi_match_context(struct judged *, size_t, const struct rule *, struct secr
 /* Bytes of a key block that go on at text.p[at]; *ret_ended when its end line
  * was among them. */
 size_t wbi_pem_body(struct wbi_str text, size_t at, size_t most, bool *ret_ended);
+/* The same of a block of YAML, from the start of a line on. */
+size_t wbi_indented_body(struct wbi_str text, size_t at, size_t most, size_t indent,
+                         bool *ret_ended);
 
 /* How much a name says about its value. */
 enum strength {
@@ -208,6 +225,9 @@ enum strength {
     STRONG,  /* a secret whatever it looks like */
     PASSWORD /* also short, also a word with a digit */
 };
+
+/* secrets_value.c */
+enum strength wbi_name_strength(struct wbi_str name);
 
 /* secrets_looks.c: of a value by itself. */
 #define PASSWORD_MIN 6u
@@ -332,8 +352,17 @@ size_t wbi_skip_masks(const struct wbi_secrets *s, struct wbi_str t, size_t i);
  * twice changes nothing. */
 bool wbi_masked_before(const struct wbi_secrets *s, struct wbi_str t, const struct secret *m);
 
+/* secrets_table.c */
+void wbi_columns_start(struct table *table, const struct wbi_secrets_table *carried);
+/* A telling name at `at` may stand in the head of one. */
+void wbi_columns_head(struct table *table, struct wbi_str t, size_t at, size_t floor);
+/* Next secret at or after from. */
+bool wbi_columns_next(struct table *table, const struct wbi_secrets *set, struct wbi_str t,
+                      size_t from, struct secret *ret);
+/* The line at `at` may be a row of it. */
+bool wbi_columns_goes_on(const struct table *table, size_t at);
+
 /* secrets_find.c: the next secret of a text. */
-#define NOWHERE SIZE_MAX
 struct finder {
     const struct wbi_secrets *set;
     struct wbi_str text;
@@ -347,12 +376,16 @@ struct finder {
     struct sealed sealed; /* the object under way whose values are all secret */
     struct secret value;  /* the next one of them */
     bool has_value;
+    struct table table;
+    struct secret cell; /* the next secret of its rows */
+    bool has_cell;
     size_t left;    /* bytes that may yet be read for such objects */
     size_t literal; /* of the secret found last; its value may stand behind */
     struct runs runs;
 };
+/* table (may be NULL): what the text before it ended in. */
 void wbi_finder_start(struct finder *f, const struct wbi_secrets *set, struct wbi_str text,
-                      size_t limit, bool final);
+                      size_t limit, bool final, const struct wbi_secrets_table *table);
 /* Next secret at or after from; none beyond where more text is needed. */
 bool wbi_finder_next(struct finder *f, size_t from, struct secret *ret);
 /* Looks for marks inside of what it found, which it does not by itself. */

@@ -3,6 +3,7 @@
  * command lines, tables, XML and JSON write the two. A name says how much a value must look
  * like a secret: behind that of a password almost anything is one, behind a mere "key" only
  * what is random. Placeholders, paths and code are left alone. */
+#include "base/limits.h"
 #include "text/secrets_int.h"
 
 #define VALUE_MAX 150u       /* what a value is judged by; longer ones need a strong name */
@@ -57,7 +58,7 @@ static bool is_place_in_list(struct wbi_str name)
 }
 
 /* A name that ends in one of these, or is one of those. */
-static enum strength name_strength(struct wbi_str name)
+enum strength wbi_name_strength(struct wbi_str name)
 {
     static const struct wbi_str passwords[] = {W("password"), W("passwd"), W("passwort"),
                                                W("passphrase"), W("pwd")};
@@ -94,7 +95,7 @@ static enum strength name_strength(struct wbi_str name)
 
 bool wbi_secrets_telling(struct wbi_str name)
 {
-    return name_strength(name) >= STRONG;
+    return wbi_name_strength(name) >= STRONG;
 }
 
 static bool name_char(uint8_t c)
@@ -108,6 +109,7 @@ struct place {
     size_t at;  /* where the value starts; 0: there is none */
     char quote; /* that opens it, 0 for none; of an escaped one its first byte */
     bool tight; /* nothing but them: name=value, --name value, a line of a file */
+    bool block; /* of YAML: it begins in the line behind the head */
 };
 
 /* A quote, also as HTML, URLs and JSON write it, or a backslash. */
@@ -267,8 +269,6 @@ static bool in_table(const struct judged *j, size_t from)
     return j->text.p[i] == '|';
 }
 
-/* Only blanks stand between the two. "PASS name" is the result of a test. */
-static size_t behind_blanks(const struct judged *j, size_t from, size_t to, size_t i,
 /* The word before `at`, and where it begins. */
 static struct wbi_str last_word_before(const struct judged *j, size_t at, size_t *ret_from)
 {
@@ -298,6 +298,8 @@ static bool behind_setter(const struct judged *j, size_t from)
            !wbi_word_before(j, at);
 }
 
+/* Only blanks stand between the two. "PASS name" is the result of a test. */
+static size_t behind_blanks(const struct judged *j, size_t from, size_t to, size_t i,
                             enum strength strength, bool *ret_tight)
 {
     struct wbi_str t = j->text, rest = wbi_str_from(t, i);
@@ -358,8 +360,11 @@ static struct place find_value(struct judged *j, size_t from, size_t to, enum st
     } else if (blank > i) {
         p.at = behind_blanks(j, from, to, blank, strength, &p.tight);
     }
-    if (p.at > 0)
-        p.at = wbi_in_block(j, open_quote(t, wbi_skip_blanks(t, p.at, 24), &p.quote));
+    if (p.at > 0) {
+        i = open_quote(t, wbi_skip_blanks(t, p.at, 24), &p.quote);
+        p.at = wbi_in_block(j, i);
+        p.block = p.at != i;
+    }
     return p;
 }
 
@@ -449,11 +454,11 @@ static size_t line_value_end(const struct judged *j, size_t from, size_t i, size
 static enum strength strength_of(const struct judged *j, size_t from, size_t to, size_t at)
 {
     struct wbi_str name = wbi_str_make(j->text.p + from, to - from);
-    enum strength s = name_strength(name);
+    enum strength s = wbi_name_strength(name);
 
     return s != NOT_A_NAME
                ? s
-               : name_strength(wbi_str_from(name, wbi_behind_escape(j, from, at) - from));
+               : wbi_name_strength(wbi_str_from(name, wbi_behind_escape(j, from, at) - from));
 }
 
 /* Code goes on with a call, a block or an index. */
@@ -520,6 +525,21 @@ static bool judge(struct judged *j, size_t from, size_t to, enum strength streng
     return wbi_found(ret, start, end, strength >= STRONG ? "secret-value" : "key-value");
 }
 
+/* A value of more than one line: from its first line on, if that is a secret as a whole. */
+static void whole_block(struct wbi_str t, size_t at, struct secret *ret)
+{
+    size_t next = ret->to + 1;
+    bool ended;
+
+    if (ret->to >= t.n || t.p[ret->to] != '\n')
+        return;
+    ret->indent = at - wbi_line_start(t, at);
+    ret->left = WBI_LIMIT_SECRET_PEM;
+    ret->to = next + wbi_indented_body(t, next, ret->left, ret->indent, &ended);
+    ret->left -= ret->to - next;
+    ret->open = !ended;
+}
+
 /* Said without comparing names: nothing assigns, or what follows is too short or a number. */
 static bool no_value(struct wbi_str t, size_t i)
 {
@@ -537,25 +557,6 @@ static bool no_value(struct wbi_str t, size_t i)
            (i - from < PASSWORD_MIN || !letter);
 }
 
-bool wbi_match_generic(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
-{
-    struct wbi_str t = j->text;
-    size_t from = at, to = at + r->n;
-    enum strength strength;
-    struct place p;
-
-    while (to < t.n && to - at < 40 && name_char((uint8_t)t.p[to]))
-        to++;
-    if (no_value(t, to))
-        return false;
-    while (from > j->floor && at - from < 40 && name_char((uint8_t)t.p[from - 1]))
-        from--;
-    strength = strength_of(j, from, to, at);
-    if (strength == NOT_A_NAME || (strength <= WEAK && open_key(j, from, to)))
-        return false;
-    p = find_value(j, from, to, strength);
-    return p.at > 0 && p.at < t.n && judge(j, from, to, strength, &p, ret);
-}
 /* A key that all may know, by its own name or by the words before it: of a cache ("Cache saved
  * with the key: …"), a public one, one of a foreign table, the nonce of a WebSocket. */
 static bool open_key(const struct judged *j, size_t from, size_t to)
@@ -575,3 +576,30 @@ static bool open_key(const struct judged *j, size_t from, size_t to)
     return false;
 }
 
+bool wbi_match_generic(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
+{
+    struct wbi_str t = j->text;
+    size_t from = at, to = at + r->n;
+    enum strength strength;
+    struct place p;
+
+    while (to < t.n && to - at < 40 && name_char((uint8_t)t.p[to]))
+        to++;
+    if (no_value(t, to))
+        return false;
+    while (from > j->floor && at - from < 40 && name_char((uint8_t)t.p[from - 1]))
+        from--;
+    strength = strength_of(j, from, to, at);
+    if (strength == NOT_A_NAME || (strength <= WEAK && open_key(j, from, to)))
+        return false;
+    p = find_value(j, from, to, strength);
+    if (p.at == 0 && at < j->limit && strchr(",;\t\n\"", t.p[to]) != NULL)
+        wbi_columns_head(j->table, t, from, j->floor);
+    if (p.at == 0 || p.at >= t.n)
+        return false;
+    if (!judge(j, from, to, strength, &p, ret))
+        return false;
+    if (p.block)
+        whole_block(t, p.at, ret);
+    return true;
+}
