@@ -210,7 +210,7 @@ static const char *const leaks[] = {
     "user,password\nann,hunter2hunter2\nbob,{p}\nend\n",
     "id;name;api_token\n1;ann;{a32}\n2;bob;{a32}\n",
     "User name\tPassword\tConsole login link\nann\t{p}\thttps://x.io/console\n",
-    "\"user\",\"secret access key\",\"note\"\n\"a,b\",\"{b40}\",\"\"\nc, {b40} ,d\n",
+    "\"user\",\"secret_access_key\",\"note\"\n\"a,b\",\"{b40}\",\"\"\nc, {b40} ,d\n",
     /* other spellings */
     "data=%7B%22api_key%22%3A%22{a32}%22%7D\n",
     "redirect=%2Fx%3Faccess_token%3D{a32}%26a%3D1\n",

@@ -590,14 +590,14 @@ bool wbi_match_generic(struct judged *j, size_t at, const struct rule *r, struct
     while (from > j->floor && at - from < 40 && name_char((uint8_t)t.p[from - 1]))
         from--;
     strength = strength_of(j, from, to, at);
-    if (strength == NOT_A_NAME || (strength <= WEAK && open_key(j, from, to)))
+    if (strength == NOT_A_NAME)
         return false;
     p = find_value(j, from, to, strength);
-    if (p.at == 0 && at < j->limit && strchr(",;\t\n\"", t.p[to]) != NULL)
+    if (p.at == 0 && strength >= STRONG && at < j->limit && strchr(",;\t\n\"", t.p[to]) != NULL)
         wbi_columns_head(j->table, t, from, j->floor);
     if (p.at == 0 || p.at >= t.n)
         return false;
-    if (!judge(j, from, to, strength, &p, ret))
+    if (!judge(j, from, to, strength, &p, ret) || (strength <= WEAK && open_key(j, from, to)))
         return false;
     if (p.block)
         whole_block(t, p.at, ret);
