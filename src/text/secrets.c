@@ -149,9 +149,11 @@ static void note_open(struct pass *p, const struct secret *m)
     p->indent = m->indent;
 }
 
-/* The table that goes on at `at`, where the finder has come to. */
-static void note_table(struct pass *p, const struct finder *f, size_t at)
+/* The table that goes on at `at`, where the finder has come to. A replacement changes its rows,
+ * too, and the head that they are judged by may stand far above: all is judged again. */
+static void note_table(struct pass *p, const struct finder *f, size_t at, bool changed)
 {
+    p->again |= changed && f->table.of.separator != 0;
     if (wbi_columns_goes_on(&f->table, at))
         p->table = f->table.of;
     else
@@ -181,6 +183,7 @@ static wb_rc replace_plain(const struct wbi_secrets *s, struct wbi_str text, str
 
     wbi_finder_start(&f, s, text, p->limit, p->final, &p->table);
     p->lines = NOWHERE;
+    p->changed = 0;
     while (rc == WB_OK && wbi_finder_next(&f, at, &m) && f.literal < p->limit) {
         size_t from;
 
@@ -214,7 +217,7 @@ static wb_rc replace_plain(const struct wbi_secrets *s, struct wbi_str text, str
     if (rc == WB_OK)
         look_again(s, p, out, true);
     p->used = at;
-    note_table(p, &f, at);
+    note_table(p, &f, at, p->changed > 0);
     p->marked = f.mark < p->limit;
     return rc;
 }
@@ -244,7 +247,7 @@ static wb_rc replace_marked(const struct wbi_secrets *s, struct wbi_str text, st
         if (m.open && m.to == bare.text.n)
             note_open(p, &m);
     }
-    note_table(p, &f, bare.text.n);
+    note_table(p, &f, bare.text.n, from > 0);
     wbi_buf_add(out, text.p + from, text.n - from);
     wbi_bare_fini(&bare);
     if (rc == WB_OK)

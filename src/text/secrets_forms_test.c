@@ -529,6 +529,7 @@ static void what_a_replacement_uncovers_is_replaced_with_it(void **state)
         "key =-d01Lm@Oz7ffffffen=a1tokktokei:9yc2Q~aG9yc2swodRBY--------env.---BADANy -\n",
         "BY3Q~aG2yc3swinsodRBm/llgitJllllhocorrect+horse\n",
         "-----BEGIN PRIVATE KEY-to/:k token=NvcnJlY3QgaG9yc@x@@Auth=a81234ur-TE EY------\nx\n",
+        "user,password\nann,b\nbob,hwntecorrect horser2xq\n",
         "Auth=-----BEGIN PRIVATE@Auth=a81-34567890RRRS_RRAuth=-----BEGIN PRIVATE KEY---\nMIIE\n",
     };
     struct wbi_buf out, again;
