@@ -167,12 +167,17 @@ static void nothing_but_beginnings(void **state)
 }
 
 /* Beginnings of objects that may be a Kubernetes Secret, as `grep -h apiVersion` prints them:
- * each is read up to the next, and what lies in one another no more than so often. */
+ * each is read up to the next, and what lies in one another no more than so often. Heads of
+ * tables and of blocks, too. */
 static void nothing_but_objects(void **state)
 {
-    static const char *const objects[] = {"apiVersion: v1\n", "kind: Secret\n",
+    static const char *const objects[] = {"apiVersion: v1\n",
+                                          "kind: Secret\n",
                                           "kind: Secret\ndata:\n",
-                                          "{\"kind\":\"Secret\",\"data\":{"};
+                                          "{\"kind\":\"Secret\",\"data\":{",
+                                          "a,token\n",
+                                          "a,token\nb,token\n",
+                                          "password: |\n  a1b2c3d4\n"};
     static const char sealed[] = "apiVersion: v1\nkind: Secret\ndata:\n  colour: Ymx1ZQ==\n---\n";
     static char piece[PIECE];
     clock_t begin = clock();

@@ -73,13 +73,19 @@ static void keep_newlines(struct wbi_str s, struct wbi_buf *out)
             wbi_buf_addc(out, '\n');
 }
 
-/* Key blocks are told by their first bytes: the rest may not have come yet. */
+/* What tells a secret: of a block its first bytes, for the rest may not have come yet. */
+static struct wbi_str told_by(const struct secret *m, struct wbi_str value)
+{
+    if (m->indent > 0)
+        return wbi_str_head(value, wbi_str_index(value, '\n'));
+    return strcmp(m->label, "private-key") == 0 ? wbi_str_head(value, 27) : value;
+}
+
 static wb_rc replace_one(const struct wbi_secrets *s, struct wbi_str text, const struct secret *m,
                          struct wbi_buf *out, struct wbi_secrets_report *report)
 {
     struct wbi_str value = wbi_str_make(text.p + m->from, m->to - m->from);
-    bool block = strcmp(m->label, "private-key") == 0;
-    wb_rc rc = wbi_secrets_mask(s, m->label, block ? wbi_str_head(value, 27) : value, out);
+    wb_rc rc = wbi_secrets_mask(s, m->label, told_by(m, value), out);
 
     keep_newlines(value, out);
     count(report, m->label);
@@ -92,13 +98,15 @@ struct pass {
     bool line_ends; /* nothing but a block goes on behind the text */
     bool final;     /* nothing at all does */
     size_t used;    /* how far it came */
-    bool open;      /* it ended inside a key block */
+    size_t open;    /* it ended inside a block, of which so much may follow */
+    size_t indent;  /* of that block */
     bool waits;     /* what is left needs more text to be judged */
     bool taken;     /* so does what was written behind the limit: it is to be taken back */
     bool marked;    /* nothing was done: there are visible marks before the limit */
     bool again;     /* what was written is to be judged once more */
     size_t lines;   /* where the lines written last begin that were changed, or NOWHERE */
     size_t changed; /* behind the last replacement in them */
+    struct wbi_secrets_table table; /* that goes on from what came before, then behind it */
 };
 
 /* A secret is left in lines that were changed. */
@@ -135,6 +143,23 @@ static void note_change(struct pass *p, const struct wbi_buf *out, size_t writte
     p->changed = out->n;
 }
 
+static void note_open(struct pass *p, const struct secret *m)
+{
+    p->open = m->left;
+    p->indent = m->indent;
+}
+
+/* The table that goes on at `at`, where the finder has come to. A replacement changes its rows,
+ * too, and the head that they are judged by may stand far above: all is judged again. */
+static void note_table(struct pass *p, const struct finder *f, size_t at, bool changed)
+{
+    p->again |= changed && f->table.of.separator != 0;
+    if (wbi_columns_goes_on(&f->table, at))
+        p->table = f->table.of;
+    else
+        p->table.separator = 0;
+}
+
 /* A match that reaches into what is not settled yet is left for later, its line with it,
  * so that it is judged with what stands before it. */
 static void hold_back(struct pass *p, struct wbi_str text, size_t at, size_t literal)
@@ -156,8 +181,9 @@ static wb_rc replace_plain(const struct wbi_secrets *s, struct wbi_str text, str
     size_t at = 0, written = out->n;
     wb_rc rc = WB_OK;
 
-    wbi_finder_start(&f, s, text, p->limit, p->final);
+    wbi_finder_start(&f, s, text, p->limit, p->final, &p->table);
     p->lines = NOWHERE;
+    p->changed = 0;
     while (rc == WB_OK && wbi_finder_next(&f, at, &m) && f.literal < p->limit) {
         size_t from;
 
@@ -174,7 +200,8 @@ static wb_rc replace_plain(const struct wbi_secrets *s, struct wbi_str text, str
         rc = replace_one(s, text, &m, out, report);
         note_change(p, out, written, from);
         at = m.to;
-        p->open |= m.open && m.to == text.n;
+        if (m.open && m.to == text.n)
+            note_open(p, &m);
     }
     p->waits = f.wait < p->limit;
     if (p->waits) {
@@ -190,6 +217,7 @@ static wb_rc replace_plain(const struct wbi_secrets *s, struct wbi_str text, str
     if (rc == WB_OK)
         look_again(s, p, out, true);
     p->used = at;
+    note_table(p, &f, at, p->changed > 0);
     p->marked = f.mark < p->limit;
     return rc;
 }
@@ -206,7 +234,7 @@ static wb_rc replace_marked(const struct wbi_secrets *s, struct wbi_str text, st
 
     if (rc != WB_OK)
         return rc;
-    wbi_finder_start(&f, s, wbi_buf_str(&bare.text), bare.text.n, true);
+    wbi_finder_start(&f, s, wbi_buf_str(&bare.text), bare.text.n, true, &p->table);
     p->lines = NOWHERE;
     while (rc == WB_OK && wbi_finder_next(&f, at, &m)) {
         wbi_buf_add(out, text.p + from, wbi_bare_stood(&bare, m.from) - from);
@@ -216,8 +244,10 @@ static wb_rc replace_marked(const struct wbi_secrets *s, struct wbi_str text, st
         note_change(p, out, written, stands);
         from = m.to > m.from ? wbi_bare_stood(&bare, m.to - 1) + 1 : wbi_bare_stood(&bare, m.to);
         at = m.to;
-        p->open = m.open && m.to == bare.text.n;
+        if (m.open && m.to == bare.text.n)
+            note_open(p, &m);
     }
+    note_table(p, &f, bare.text.n, from > 0);
     wbi_buf_add(out, text.p + from, text.n - from);
     wbi_bare_fini(&bare);
     if (rc == WB_OK)
@@ -248,7 +278,7 @@ static wb_rc replace_once(const struct wbi_secrets *s, struct wbi_str text, stru
         if (report != NULL)
             *report = before;
         if (p->marked) {
-            *p = (struct pass){.limit = first.limit, .used = first.limit};
+            *p = (struct pass){.limit = first.limit, .used = first.limit, .table = first.table};
             return replace_marked(s, wbi_str_head(text, first.limit), p, out, report);
         }
         waits |= p->waits;
@@ -265,6 +295,7 @@ static wb_rc replace(const struct wbi_secrets *s, struct wbi_str text, struct pa
                      struct wbi_buf *out, struct wbi_secrets_report *report)
 {
     size_t n = out->n;
+    const struct wbi_secrets_table table = p->table;
     wb_rc rc = replace_once(s, text, p, out, report);
     bool again = p->again;
 
@@ -276,11 +307,14 @@ static wb_rc replace(const struct wbi_secrets *s, struct wbi_str text, struct pa
         wbi_buf_add(&once, out->p + n, out->n - n);
         rc = wbi_buf_rc(&once);
         out->n = n;
-        next = (struct pass){.limit = once.n, .line_ends = true, .final = true};
+        next = (struct pass){.limit = once.n, .line_ends = true, .final = true, .table = table};
         if (rc == WB_OK)
             rc = replace_once(s, wbi_buf_str(&once), &next, out, report);
         again = next.again;
-        p->open |= next.open;
+        if (p->open == 0) {
+            p->open = next.open;
+            p->indent = next.indent;
+        }
         wbi_buf_fini(&once);
     }
     return rc;
@@ -300,7 +334,7 @@ static bool any_in(const struct wbi_secrets *s, struct wbi_str text, bool *ret_m
     struct secret m;
     bool any;
 
-    wbi_finder_start(&f, s, text, text.n, true);
+    wbi_finder_start(&f, s, text, text.n, true, NULL);
     any = wbi_finder_next(&f, 0, &m);
     *ret_marks = f.mark != NOWHERE;
     return any;
@@ -380,9 +414,9 @@ static struct wbi_str whole_lines(struct wbi_str text)
     return nl != NULL ? wbi_str_head(text, (size_t)(nl - text.p) + 1) : text;
 }
 
-/* Inside a key block: drop what belongs to it. Whole lines only, unless last. */
-static size_t inside_pem(struct wbi_secrets_stream *st, struct wbi_str text, bool last,
-                         struct wbi_buf *out)
+/* Inside a block: drop what belongs to it. Whole lines only, unless last. */
+static size_t inside_block(struct wbi_secrets_stream *st, struct wbi_str text, bool last,
+                           struct wbi_buf *out)
 {
     const char *nl = text.n > 0 ? memrchr(text.p, '\n', text.n) : NULL;
     struct wbi_str whole = text;
@@ -390,27 +424,28 @@ static size_t inside_pem(struct wbi_secrets_stream *st, struct wbi_str text, boo
     size_t n;
 
     if (!last) {
-        if (nl == NULL && text.n < WBI_LIMIT_SECRET_PEM)
+        if (nl == NULL && text.n < st->block_left)
             return 0;
         if (nl != NULL)
             whole.n = (size_t)(nl - text.p) + 1;
     }
-    n = wbi_pem_body(whole, 0, st->pem_left, &ended);
+    n = st->indent > 0 ? wbi_indented_body(whole, 0, st->block_left, st->indent, &ended)
+                       : wbi_pem_body(whole, 0, st->block_left, &ended);
     keep_newlines(wbi_str_head(whole, n), out);
-    st->pem_left = ended ? 0 : st->pem_left - n;
+    st->block_left = ended ? 0 : st->block_left - n;
     return n;
 }
 
 static wb_rc stream_step(struct wbi_secrets_stream *st, struct wbi_str text, bool last,
                          struct wbi_buf *out, size_t *ret_used)
 {
-    struct pass p = {.final = last};
+    struct pass p = {.final = last, .table = st->table};
     size_t used = 0;
     wb_rc rc = WB_OK;
 
-    if (st->pem_left > 0) {
-        used = inside_pem(st, text, last, out);
-        if (st->pem_left > 0) {
+    if (st->block_left > 0) {
+        used = inside_block(st, text, last, out);
+        if (st->block_left > 0) {
             *ret_used = last ? text.n : used;
             return wbi_buf_rc(out);
         }
@@ -425,9 +460,12 @@ static wb_rc stream_step(struct wbi_secrets_stream *st, struct wbi_str text, boo
     if (p.limit > 0)
         rc = replace(st->set, p.line_ends ? wbi_str_head(text, p.limit) : text, &p, out,
                      &st->report);
-    if (p.open)
-        st->pem_left = WBI_LIMIT_SECRET_PEM;
+    if (p.open > 0) {
+        st->block_left = p.open;
+        st->indent = p.indent;
+    }
     st->waiting = p.waits;
+    st->table = p.table;
     *ret_used = used + p.used;
     return rc;
 }
@@ -500,6 +538,7 @@ wb_rc wbi_secrets_stream_finish(struct wbi_secrets_stream *st, struct wbi_buf *o
     wb_rc rc = stream_step(st, wbi_buf_str(&st->hold), true, out, &used);
 
     wbi_buf_clear(&st->hold);
-    st->pem_left = 0;
+    st->block_left = 0;
+    st->table.separator = 0;
     return rc;
 }

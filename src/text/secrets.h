@@ -60,6 +60,17 @@ bool wbi_secrets_suspected(const struct wbi_secrets *s, struct wbi_str text);
 /* True when there are known values, which may hold any byte. */
 bool wbi_secrets_knows_values(const struct wbi_secrets *s);
 
+/* Columns of secrets in lines of fields (text/secrets_table.c). */
+#define WBI_SECRETS_COLUMNS 8
+struct wbi_secrets_table {
+    char separator; /* 0: there are none */
+    uint32_t first; /* hash of the first name: a line that begins with it is no row of values */
+    uint8_t columns;
+    uint8_t n; /* of those that hold secrets */
+    uint8_t column[WBI_SECRETS_COLUMNS];
+    uint8_t strength[WBI_SECRETS_COLUMNS];
+};
+
 /* The same over pieces: a secret cut anywhere between two pieces is found. An
  * unfinished line is held back, up to WBI_LIMIT_SECRET_HOLD, and so is a line that names
  * the value of the next one, and what may be a Kubernetes Secret, up to
@@ -67,8 +78,10 @@ bool wbi_secrets_knows_values(const struct wbi_secrets *s);
 struct wbi_secrets_stream {
     const struct wbi_secrets *set;
     struct wbi_buf hold;
-    size_t pem_left; /* inside a key block: bytes that still may belong to it */
-    bool waiting;    /* held are lines of an object that may be a Kubernetes Secret */
+    size_t block_left; /* inside a block: bytes that still may belong to it */
+    size_t indent;     /* of a block of YAML; 0: it is a key block */
+    struct wbi_secrets_table table;
+    bool waiting; /* held are lines of an object that may be a Kubernetes Secret */
     struct wbi_secrets_report report;
 };
 void wbi_secrets_stream_init(struct wbi_secrets_stream *st, const struct wbi_secrets *s);

@@ -10,7 +10,7 @@
 size_t wbi_in_block(struct judged *j, size_t i)
 {
     struct wbi_str t = j->text;
-    size_t k = i + 1;
+    size_t k = i + 1, line;
 
     if (i >= t.n || (t.p[i] != '|' && t.p[i] != '>'))
         return i;
@@ -19,22 +19,15 @@ size_t wbi_in_block(struct judged *j, size_t i)
         k++;
     if (k < t.n && t.p[k] != '\n')
         return i;
-    k = wbi_skip_blanks(t, k + (k < t.n), 64);
+    line = k + (k < t.n);
+    k = wbi_skip_blanks(t, line, 64);
     j->undecided = k >= t.n;
-    return k < t.n ? k : i;
+    return k > line && k < t.n ? k : i;
 }
 
 /* ---- SQL ---- */
 
 #define SQL_VALUE_MAX 256u
-
-static bool find_fold(struct wbi_str s, struct wbi_str word)
-{
-    for (size_t i = 0; i + word.n <= s.n; i++)
-        if (wbi_str_ieq(wbi_str_make(s.p + i, word.n), word))
-            return true;
-    return false;
-}
 
 /* A statement about users begins before `at` in its line. */
 static bool in_statement(const struct judged *j, size_t at)
@@ -45,7 +38,7 @@ static bool in_statement(const struct judged *j, size_t at)
     struct wbi_str before = wbi_str_make(j->text.p + start, at - start);
 
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-        if (find_fold(before, wbi_str_z(verbs[i])))
+        if (wbi_find_fold(before, wbi_str_z(verbs[i])) < before.n)
             return true;
     return false;
 }

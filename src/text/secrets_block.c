@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * text/secrets_block.c: keys of many lines: PEM (also as part of a URL, behind line numbers
- * and prefixes of logs), SSH2 and PuTTY, and a PEM block that is base64 as a whole. */
+ * and prefixes of logs), SSH2 and PuTTY, and a PEM block that is base64 as a whole; and how far
+ * a block of YAML goes. */
 #include "text/secrets_int.h"
 
 #include "base/limits.h"
@@ -142,6 +143,24 @@ size_t wbi_pem_body(struct wbi_str t, size_t at, size_t most, bool *ret_ended)
     return i - at;
 }
 
+size_t wbi_indented_body(struct wbi_str t, size_t at, size_t most, size_t indent, bool *ret_ended)
+{
+    size_t end = most < t.n - at ? at + most : t.n, i = at, text, stop;
+
+    *ret_ended = most <= t.n - at;
+    while (i < end) {
+        stop = i + wbi_str_index(wbi_str_make(t.p + i, end - i), '\n');
+        for (text = i; text < stop && t.p[text] == ' ';)
+            text++;
+        if (text - i < indent && text < stop && t.p[text] != '\r') {
+            *ret_ended = true;
+            return i - at;
+        }
+        i = stop + (stop < end);
+    }
+    return i - at;
+}
+
 /* Where the title behind BEGIN ends; blanks may be written as in URLs. */
 static size_t title_end(struct wbi_str t, size_t at)
 {
@@ -165,6 +184,7 @@ static bool block_from(const struct judged *j, size_t at, size_t body, const str
 
     wbi_found(ret, at, body + wbi_pem_body(j->text, body, WBI_LIMIT_SECRET_PEM, &ended), r->label);
     ret->open = !ended;
+    ret->left = WBI_LIMIT_SECRET_PEM;
     return true;
 }
 

@@ -64,7 +64,7 @@ static bool rule_here(const struct prefilter *p, size_t i, struct wbi_str t, siz
 static bool match_at(struct finder *f, size_t at, size_t floor, struct secret *ret)
 {
     const struct prefilter *p = &f->set->filter;
-    struct judged j = {f->set, f->text, floor, f->limit, false, &f->runs};
+    struct judged j = {f->set, f->text, floor, f->limit, false, &f->runs, &f->table};
     uint64_t here = first_bytes(f->text, at);
     unsigned key = wbi_rule_key(here);
     struct secret m = {0};
@@ -86,14 +86,20 @@ static bool match_at(struct finder *f, size_t at, size_t floor, struct secret *r
             *ret = m;
         any = true;
     }
+    if (f->table.fresh) {
+        f->table.fresh = false;
+        f->has_cell = wbi_columns_next(&f->table, f->set, f->text, floor, &f->cell);
+    }
     if (!any && j.undecided && !f->final)
         f->wait = wbi_line_start(f->text, at);
     return any;
 }
 
 void wbi_finder_start(struct finder *f, const struct wbi_secrets *set, struct wbi_str text,
-                      size_t limit, bool final)
+                      size_t limit, bool final, const struct wbi_secrets_table *table)
 {
+    static const struct wbi_secrets_table none;
+
     f->set = set;
     f->text = text;
     f->limit = limit;
@@ -105,6 +111,8 @@ void wbi_finder_start(struct finder *f, const struct wbi_secrets *set, struct wb
     f->literal = 0;
     f->runs.there = 0;
     wbi_scan_start(&f->scan, &set->filter, text);
+    wbi_columns_start(&f->table, table != NULL ? table : &none);
+    f->has_cell = wbi_columns_next(&f->table, set, text, 0, &f->cell);
     f->has_known = wbi_known_next(set->known, text, 0, &f->known);
 }
 
@@ -113,16 +121,23 @@ static bool comes_first(const struct secret *a, const struct secret *b)
     return a->from < b->from || (a->from == b->from && a->to >= b->to);
 }
 
-/* What is known ahead: a known value or one of a sealed object; NULL for none. */
+/* Of two, each of which may be NULL. */
+static const struct secret *first_of(const struct secret *a, const struct secret *b)
+{
+    return a == NULL || (b != NULL && comes_first(b, a)) ? b : a;
+}
+
+/* What is known ahead: a known value, one of a sealed object or of a table; NULL for none. */
 static const struct secret *ahead(struct finder *f, size_t from)
 {
     while (f->has_known && f->known.from < from)
         f->has_known = wbi_known_next(f->set->known, f->text, from, &f->known);
     if (f->has_value && f->value.from < from)
         f->has_value = wbi_sealed_next(&f->sealed, f->set, f->text, from, &f->value);
-    if (!f->has_known)
-        return f->has_value ? &f->value : NULL;
-    return f->has_value && comes_first(&f->value, &f->known) ? &f->value : &f->known;
+    if (f->has_cell && f->cell.from < from)
+        f->has_cell = wbi_columns_next(&f->table, f->set, f->text, from, &f->cell);
+    return first_of(first_of(f->has_known ? &f->known : NULL, f->has_value ? &f->value : NULL),
+                    f->has_cell ? &f->cell : NULL);
 }
 
 bool wbi_finder_next(struct finder *f, size_t from, struct secret *ret)
@@ -138,7 +153,7 @@ bool wbi_finder_next(struct finder *f, size_t from, struct secret *ret)
         if (!match_at(f, at, from, &m)) {
             if (f->wait != NOWHERE)
                 return false;
-            if (f->has_value) /* it may have come just now */
+            if (f->has_value || f->has_cell || next == &f->cell) /* it may have come just now */
                 next = ahead(f, from);
             continue;
         }

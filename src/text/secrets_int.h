@@ -10,7 +10,9 @@ struct secret {
     size_t from;
     size_t to;
     const char *label;
-    bool open; /* a key block without its end: more may follow */
+    bool open;     /* a block without its end: more may follow */
+    size_t indent; /* of the lines of a block of YAML; 0: it is a key block */
+    size_t left;   /* so much may follow */
 };
 
 /* Alphabets of what follows a prefix. */
@@ -24,10 +26,14 @@ enum alphabet {
     A_TOKEN,     /* letters, digits, _ - . = + / ~ */
     A_LOWHEX,    /* 0-9 a-f */
     A_AUTHORITY, /* user, password and host of a URL, without the @ */
-    A_ANY,       /* this and the next ones: of the first byte only */
-    A_NAME_ENDS, /* what may follow the last word of a name before its value */
+    A_CAPITAL,   /* A-Z 0-9 */
+    A_DIGITS64,  /* the third and fourth of four letters that are base64 of three digits */
+    A_NO_WORD,   /* small letters, but c, h and t and those that share their nibbles */
+    A_NAME_ENDS, /* this and the next ones: of the first byte only. What may follow the last word of
+                    a name before its value */
     A_PASSW,     /* what makes passw a word */
-    A_MEMBER     /* what may follow the name of a member */
+    A_MEMBER,    /* what may follow the name of a member */
+    A_ANY        /* not in the table: every byte */
 };
 
 /* The last run of each alphabet that was looked at: a text of nothing but literals would be
@@ -36,7 +42,18 @@ struct runs {
     uint32_t there; /* a bit for each alphabet that has one */
     struct {
         size_t from, to;
-    } of[A_ANY];
+    } of[A_NAME_ENDS];
+};
+
+#define NOWHERE SIZE_MAX
+/* The table under way. */
+struct table {
+    struct wbi_secrets_table of;
+    size_t from;  /* its first row in this text */
+    size_t row;   /* the one to be looked at next */
+    size_t end;   /* the line that is none, or NOWHERE */
+    size_t tried; /* the line looked at last for being its head */
+    bool fresh;   /* the head was found just now */
 };
 
 /* What matchers look at; nothing before floor counts. */
@@ -47,6 +64,7 @@ struct judged {
     size_t limit;   /* what begins behind it is judged again, without what stands before it */
     bool undecided; /* said by a matcher: the next line tells */
     struct runs *runs;
+    struct table *table;
 };
 
 struct rule;
@@ -117,7 +135,7 @@ static inline size_t wbi_judged_run(const struct judged *j, size_t at, enum alph
 }
 static inline bool wbi_found(struct secret *ret, size_t from, size_t to, const char *label)
 {
-    *ret = (struct secret){from, to, label, false};
+    *ret = (struct secret){.from = from, .to = to, .label = label};
     return true;
 }
 static inline size_t wbi_skip_blanks(struct wbi_str t, size_t i, size_t most)
@@ -127,6 +145,14 @@ static inline size_t wbi_skip_blanks(struct wbi_str t, size_t i, size_t most)
     while (i < t.n && i - from < most && (t.p[i] == ' ' || t.p[i] == '\t'))
         i++;
     return i;
+}
+/* Where word stands in s whatever its case, or s.n. */
+static inline size_t wbi_find_fold(struct wbi_str s, struct wbi_str word)
+{
+    for (size_t i = 0; i + word.n <= s.n; i++)
+        if (wbi_str_ieq(wbi_str_make(s.p + i, word.n), word))
+            return i;
+    return s.n;
 }
 /* Start of the line that holds `at`. */
 static inline size_t wbi_line_start(struct wbi_str t, size_t at)
@@ -171,6 +197,9 @@ bool wbi_match_option(struct judged *, size_t, const struct rule *, struct secre
 bool wbi_match_packed(struct judged *, size_t, const struct rule *, struct secret *);
 bool wbi_match_putty(struct judged *, size_t, const struct rule *, struct secret *);
 bool wbi_match_webhook(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_airtable(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_mailchimp(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_discord(struct judged *, size_t, const struct rule *, struct secret *);
 /* secrets_beside.c */
 bool wbi_match_sql(struct judged *, size_t, const struct rule *, struct secret *);
 bool wbi_match_oauth(struct judged *, size_t, const struct rule *, struct secret *);
@@ -184,6 +213,9 @@ bool wbi_match_context(struct judged *, size_t, const struct rule *, struct secr
 /* Bytes of a key block that go on at text.p[at]; *ret_ended when its end line
  * was among them. */
 size_t wbi_pem_body(struct wbi_str text, size_t at, size_t most, bool *ret_ended);
+/* The same of a block of YAML, from the start of a line on. */
+size_t wbi_indented_body(struct wbi_str text, size_t at, size_t most, size_t indent,
+                         bool *ret_ended);
 
 /* How much a name says about its value. */
 enum strength {
@@ -193,6 +225,9 @@ enum strength {
     STRONG,  /* a secret whatever it looks like */
     PASSWORD /* also short, also a word with a digit */
 };
+
+/* secrets_value.c */
+enum strength wbi_name_strength(struct wbi_str name);
 
 /* secrets_looks.c: of a value by itself. */
 #define PASSWORD_MIN 6u
@@ -205,6 +240,8 @@ bool wbi_sample_password(struct wbi_str v);
 bool wbi_wordy(struct wbi_str v);
 /* Small letters, capitals and digits seldom change: as in words and paths, not in random text. */
 bool wbi_even(struct wbi_str v);
+/* foo2test, tests/foo2.sh, TestV2: what test runners name; a password may have signs. */
+bool wbi_name_of_test(struct wbi_str v);
 /* What nobody would use (your-api-key, changeme), or what is no value at all. */
 bool wbi_placeholder(struct wbi_str v);
 /* Behind the name of a password, and this quote (0: none). tight: nothing but the two stand
@@ -217,22 +254,23 @@ bool wbi_like_random(struct wbi_str v, enum strength strength);
 #define SETS 2 /* of eight buckets */
 #define BUCKETS (8 * SETS)
 #define DEEP 4
-#define LITERALS_MAX 255
+#define LITERALS_MAX 384
 #define RULE_KEYS 1024
+#define QUAD_BITS 17
 struct prefilter {
     size_t lanes;                   /* bytes judged at once; 0 without vector shuffles */
     uint8_t exact[SETS][DEEP][128]; /* bucket bits by byte 0, 1, 2, 3 */
     uint8_t low[SETS][DEEP][16];    /* other buckets, by low and by high nibble; lanes 32 only */
     uint8_t high[SETS][DEEP][16];
-    uint64_t pairs[1024];        /* bit per first two folded bytes, for machines without shuffles */
-    uint64_t short_pairs[1024];  /* the same for literals of two bytes only */
-    uint64_t quads[1024];        /* bit per hash of the first four folded bytes of all others */
-    uint64_t want[LITERALS_MAX]; /* first eight bytes of the rules in order */
+    uint64_t pairs[1024];       /* bit per first two bytes, for machines without shuffles */
+    uint64_t short_pairs[1024]; /* the same for literals of two bytes only */
+    uint64_t quads[1u << (QUAD_BITS - 6)]; /* bit per hash of the first four bytes of all others */
+    uint64_t want[LITERALS_MAX];           /* first eight bytes of the rules in order */
     uint64_t mask[LITERALS_MAX];
     uint64_t soft[LITERALS_MAX]; /* bits set before comparing, where case does not count */
     uint8_t length[LITERALS_MAX];
-    uint8_t order[LITERALS_MAX];  /* rules sorted by wbi_rule_key */
-    uint8_t start[RULE_KEYS + 1]; /* where those of a key begin in it */
+    uint16_t order[LITERALS_MAX];  /* rules sorted by wbi_rule_key */
+    uint16_t start[RULE_KEYS + 1]; /* where those of a key begin in it */
 };
 /* Rules whose literals begin with these two bytes, and few others, have this key. */
 static inline unsigned wbi_rule_key(uint64_t first_bytes)
@@ -314,8 +352,17 @@ size_t wbi_skip_masks(const struct wbi_secrets *s, struct wbi_str t, size_t i);
  * twice changes nothing. */
 bool wbi_masked_before(const struct wbi_secrets *s, struct wbi_str t, const struct secret *m);
 
+/* secrets_table.c */
+void wbi_columns_start(struct table *table, const struct wbi_secrets_table *carried);
+/* A telling name at `at` may stand in the head of one. */
+void wbi_columns_head(struct table *table, struct wbi_str t, size_t at, size_t floor);
+/* Next secret at or after from. */
+bool wbi_columns_next(struct table *table, const struct wbi_secrets *set, struct wbi_str t,
+                      size_t from, struct secret *ret);
+/* The line at `at` may be a row of it. */
+bool wbi_columns_goes_on(const struct table *table, size_t at);
+
 /* secrets_find.c: the next secret of a text. */
-#define NOWHERE SIZE_MAX
 struct finder {
     const struct wbi_secrets *set;
     struct wbi_str text;
@@ -329,12 +376,16 @@ struct finder {
     struct sealed sealed; /* the object under way whose values are all secret */
     struct secret value;  /* the next one of them */
     bool has_value;
+    struct table table;
+    struct secret cell; /* the next secret of its rows */
+    bool has_cell;
     size_t left;    /* bytes that may yet be read for such objects */
     size_t literal; /* of the secret found last; its value may stand behind */
     struct runs runs;
 };
+/* table (may be NULL): what the text before it ended in. */
 void wbi_finder_start(struct finder *f, const struct wbi_secrets *set, struct wbi_str text,
-                      size_t limit, bool final);
+                      size_t limit, bool final, const struct wbi_secrets_table *table);
 /* Next secret at or after from; none beyond where more text is needed. */
 bool wbi_finder_next(struct finder *f, size_t from, struct secret *ret);
 /* Looks for marks inside of what it found, which it does not by itself. */

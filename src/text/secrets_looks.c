@@ -36,11 +36,26 @@ bool wbi_stand_in(struct wbi_str v)
            (first == '[' && last == ']' && wbi_str_index(v, ']') == v.n - 1);
 }
 
-/* git hashes, UUIDs, digests: identifiers that look random by design. */
+/* Base64 of what public keys begin with, in X.509's form and in that of SSH. */
+static bool public_key(struct wbi_str v)
+{
+    static const char *const heads[] = {"MFkwEwYHKoZI",     "MHYwEAYHKoZI", "MIIBIjANBgkqhkiG",
+                                        "MIICIjANBgkqhkiG", "MCowBQYDK2",   "AAAAB3NzaC1",
+                                        "AAAAC3NzaC1",      "AAAAE2VjZHNh"};
+
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        if (wbi_str_starts(v, wbi_str_z(heads[i])))
+            return true;
+    return false;
+}
+
+/* git hashes, UUIDs, digests, public keys: what looks random by design. */
 static bool identifier(struct wbi_str v)
 {
     size_t hex = wbi_run(v, 0, A_HEX), dashes = 0;
 
+    if (public_key(v))
+        return true;
     if (hex == v.n)
         return v.n == 32 || v.n == 40 || v.n == 64 || v.n < 20;
     for (size_t i = 0; i < v.n; i++) {
@@ -76,6 +91,31 @@ bool wbi_even(struct wbi_str v)
     return kind_changes(v) <= v.n / 5;
 }
 
+/* Linux-node-9f86…, fk_rails_8e0c1b2a3d, 2024/build-3f2a….tar.gz: words and digests in parts. A
+ * word that services put before their keys makes it none. */
+static bool named_digest(struct wbi_str v)
+{
+    static const char *const of_keys[] = {"live", "prod", "secret", "token", "key", "sk_", "sk-"};
+    size_t digests = 0, words = 0, parts = 0, n;
+
+    for (size_t i = 0; i < v.n; i += n + 1, parts++) {
+        struct wbi_str part;
+
+        n = wbi_run(v, i, A_ALNUM);
+        part = wbi_str_make(v.p + i, n);
+        if (n >= 8 && wbi_run(part, 0, A_LOWHEX) == n) {
+            digests++;
+            words += n == 40 || n == 64; /* enough with one word */
+        } else if (n > 16 || kind_changes(part) > 2) {
+            return false;
+        } else {
+            words += n >= 2 && wbi_run(part, 0, A_LETTER) == n;
+        }
+    }
+    return digests > 0 && words > 0 && words + parts >= 4 &&
+           !has_word(v, of_keys, sizeof of_keys / sizeof *of_keys);
+}
+
 /* As often as in random text. */
 static bool scrambled(struct wbi_str v)
 {
@@ -93,6 +133,7 @@ static bool hex_number(struct wbi_str v)
 static bool pathlike(struct wbi_str v)
 {
     return hex_number(v) ||
+           (v.n > 1 && v.p[0] == '@' && v.p[1] == '/') || /* what curl reads from a file */
            ((v.p[0] == '/' || v.p[0] == '.' || v.p[0] == '~') && !(v.n >= 20 && scrambled(v))) ||
            wbi_str_find(v, WBI_LIT("://")) < v.n;
 }
@@ -228,6 +269,22 @@ bool wbi_sample_password(struct wbi_str v)
            (names_itself(v) && !traits_of(v).digit);
 }
 
+bool wbi_name_of_test(struct wbi_str v)
+{
+    static const char *const words[] = {"test", "spec", "check", "case", "bench"};
+    size_t dot = v.n;
+
+    if (traits_of(v).symbol)
+        return false;
+    if (wbi_str_index(v, '/') < v.n)
+        return wbi_even(v);
+    while (dot > 0 && wbi_is_lower((uint8_t)v.p[dot - 1]))
+        dot--;
+    if (dot > 1 && v.p[dot - 1] == '.' && v.n - dot >= 1 && v.n - dot <= 4) /* of a file */
+        return true;
+    return !scrambled(v) && has_word(v, words, sizeof words / sizeof *words);
+}
+
 /* Names of algorithms and the like have digits, too. */
 static bool technical(struct wbi_str v)
 {
@@ -272,7 +329,7 @@ bool wbi_like_random(struct wbi_str v, enum strength strength)
     if (v.n < VALUE_MIN || wbi_wordy(v) || names_itself(v))
         return false;
     entropy = wbi_entropy(v);
-    if (strength <= WEAK && (identifier(v) || entropy < 380))
+    if (strength <= WEAK && (identifier(v) || named_digest(v) || entropy < 380))
         return false;
     if (strength == FAINT && (v.n < 20 || !scrambled(v)))
         return false;

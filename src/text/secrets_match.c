@@ -11,32 +11,54 @@
 #define IN(a) (1u << (a))
 #define ALNUM (IN(A_WORD) | IN(A_ALNUM) | IN(A_BASE64) | IN(A_TOKEN) | IN(A_AUTHORITY))
 #define LETTER (ALNUM | IN(A_LETTER))
-#define UPPER (LETTER | IN(A_UPPER32))
-#define DIGIT (ALNUM | IN(A_HEX) | IN(A_LOWHEX))
+#define UPPER (LETTER | IN(A_UPPER32) | IN(A_CAPITAL))
+#define LOWER (LETTER | IN(A_NO_WORD))
+#define DIGIT (ALNUM | IN(A_HEX) | IN(A_LOWHEX) | IN(A_CAPITAL))
 #define HEX_LETTER (LETTER | IN(A_HEX) | IN(A_LOWHEX))
 
-/* A bit per alphabet; A_ANY is not among them. */
+/* A bit per alphabet, all but A_ANY. */
 const uint16_t wbi_alphabets[256] = {
-    ['0'] = DIGIT,
-    ['1'] = DIGIT,
-    ['2' ... '7'] = DIGIT | IN(A_UPPER32),
+    ['0' ... '1'] = DIGIT | IN(A_DIGITS64),
+    ['2' ... '5'] = DIGIT | IN(A_UPPER32) | IN(A_DIGITS64),
+    ['6' ... '7'] = DIGIT | IN(A_UPPER32),
     ['8' ... '9'] = DIGIT,
-    ['A' ... 'C'] = UPPER | IN(A_HEX),
+    ['A'] = UPPER | IN(A_HEX) | IN(A_DIGITS64),
+    ['B' ... 'C'] = UPPER | IN(A_HEX),
     ['D'] = UPPER | IN(A_HEX) | IN(A_PASSW),
-    ['E' ... 'F'] = UPPER | IN(A_HEX),
-    ['G' ... 'N'] = UPPER,
+    ['E'] = UPPER | IN(A_HEX) | IN(A_DIGITS64),
+    ['F'] = UPPER | IN(A_HEX),
+    ['G' ... 'H'] = UPPER,
+    ['I'] = UPPER | IN(A_DIGITS64),
+    ['J' ... 'L'] = UPPER,
+    ['M'] = UPPER | IN(A_DIGITS64),
+    ['N'] = UPPER,
     ['O'] = UPPER | IN(A_PASSW),
-    ['P' ... 'R'] = UPPER,
+    ['P'] = UPPER,
+    ['Q'] = UPPER | IN(A_DIGITS64),
+    ['R'] = UPPER,
     ['S'] = UPPER | IN(A_NAME_ENDS),
-    ['T' ... 'Z'] = UPPER,
-    ['a' ... 'c'] = HEX_LETTER,
+    ['T'] = UPPER,
+    ['U'] = UPPER | IN(A_DIGITS64),
+    ['V' ... 'X'] = UPPER,
+    ['Y'] = UPPER | IN(A_DIGITS64),
+    ['Z'] = UPPER,
+    ['a' ... 'b'] = HEX_LETTER | IN(A_NO_WORD),
+    ['c'] = HEX_LETTER | IN(A_DIGITS64),
     ['d'] = HEX_LETTER | IN(A_PASSW),
-    ['e' ... 'f'] = HEX_LETTER,
-    ['g' ... 'n'] = LETTER,
-    ['o'] = LETTER | IN(A_PASSW),
-    ['p' ... 'r'] = LETTER,
+    ['e' ... 'f'] = HEX_LETTER | IN(A_NO_WORD),
+    ['g'] = LOWER | IN(A_DIGITS64),
+    ['h'] = LETTER,
+    ['i' ... 'j'] = LOWER,
+    ['k'] = LOWER | IN(A_DIGITS64),
+    ['l' ... 'n'] = LOWER,
+    ['o'] = LOWER | IN(A_PASSW),
+    ['p' ... 'r'] = LOWER,
     ['s'] = LETTER | IN(A_NAME_ENDS),
-    ['t' ... 'z'] = LETTER,
+    ['t'] = LETTER,
+    ['u' ... 'v'] = LOWER,
+    ['w'] = LOWER | IN(A_DIGITS64),
+    ['x'] = LETTER | IN(A_DIGITS64),
+    ['y' ... 'z'] = LOWER | IN(A_DIGITS64),
     ['_'] = IN(A_WORD) | IN(A_BASE64) | IN(A_TOKEN) | IN(A_AUTHORITY),
     ['-'] = IN(A_WORD) | IN(A_BASE64) | IN(A_TOKEN) | IN(A_AUTHORITY),
     ['+'] = IN(A_BASE64) | IN(A_TOKEN) | IN(A_AUTHORITY),

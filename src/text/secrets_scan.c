@@ -11,14 +11,15 @@
 #include <immintrin.h>
 #endif
 
-static uint8_t fold(uint8_t c)
-{
-    return c | 0x20;
-}
-
 static void add_char(struct chars *s, unsigned c)
 {
     s->bits[c >> 6] |= 1ull << (c & 63);
+}
+
+/* Of four letters that are base64 of three digits, the fourth is a digit or a late letter. */
+static bool other_place(uint8_t alphabet, size_t i, unsigned c)
+{
+    return alphabet == A_DIGITS64 && (i == 3) != (c >= 'w' || wbi_is_digit((uint8_t)c));
 }
 
 struct chars wbi_chars_of(const struct rule *r, size_t i)
@@ -35,7 +36,8 @@ struct chars wbi_chars_of(const struct rule *r, size_t i)
         return v;
     }
     for (unsigned c = 0; c < 128; c++)
-        if ((i > n && r->alphabet >= A_ANY) || wbi_in_alphabet((uint8_t)c, r->alphabet))
+        if ((i > n && r->alphabet >= A_NAME_ENDS) ||
+            (wbi_in_alphabet((uint8_t)c, r->alphabet) && !other_place(r->alphabet, i, c)))
             add_char(&v, c);
     return v;
 }
@@ -61,37 +63,70 @@ static uint64_t first_bytes(const char *literal)
 
 static unsigned hash_quad(uint32_t first_bytes)
 {
-    return (first_bytes | 0x20202020u) * 0x9e3779b1u >> 16;
+    return first_bytes * 0x9e3779b1u >> (32 - QUAD_BITS);
+}
+
+static void set_bit(uint64_t *bits, unsigned i)
+{
+    bits[i >> 6] |= 1ull << (i & 63);
+}
+
+/* Takes the least character out. */
+static unsigned take_char(struct chars *s)
+{
+    unsigned half = s->bits[0] == 0, c = half * 64 + (unsigned)__builtin_ctzll(s->bits[half]);
+
+    s->bits[half] &= s->bits[half] - 1;
+    return c;
+}
+
+static bool no_chars(const struct chars *s)
+{
+    return (s->bits[0] | s->bits[1]) == 0;
 }
 
 /* The first four bytes, hashed: exact where shuffles let through what is mixed. */
-static void add_quads(struct prefilter *f, const struct rule *r)
+static void add_last(struct prefilter *f, const struct rule *r, uint32_t three)
 {
-    uint32_t quad = (uint32_t)first_bytes(r->literal) & 0xffffff;
     struct chars last = wbi_chars_of(r, 3);
     bool any = (last.bits[0] & last.bits[1]) == UINT64_MAX; /* also what is not ASCII */
-    unsigned hash;
 
-    for (unsigned half = 0; half < 2; half++)
-        for (uint64_t left = last.bits[half]; left != 0; left &= left - 1) {
-            unsigned c = half * 64 + (unsigned)__builtin_ctzll(left);
+    while (!no_chars(&last)) {
+        unsigned c = take_char(&last);
 
-            hash = hash_quad(quad | c << 24);
-            f->quads[hash >> 6] |= 1ull << (hash & 63);
-            hash = hash_quad(quad | (any ? c + 128 : c) << 24);
-            f->quads[hash >> 6] |= 1ull << (hash & 63);
-        }
+        set_bit(f->quads, hash_quad(three | c << 24));
+        set_bit(f->quads, hash_quad(three | (any ? c + 128 : c) << 24));
+    }
 }
 
+static void add_quads(struct prefilter *f, const struct rule *r, uint32_t pair)
+{
+    struct chars third = wbi_chars_of(r, 2);
+
+    while (!no_chars(&third))
+        add_last(f, r, pair | take_char(&third) << 16);
+}
+
+/* Two bytes before almost any others would fill the table of four. */
 static void add_first_bytes(struct prefilter *f, const struct rule *r)
 {
-    unsigned pair = fold((uint8_t)r->literal[0]) | (unsigned)fold((uint8_t)r->literal[1]) << 8;
+    struct chars first = wbi_chars_of(r, 0);
+    bool brief = r->literal[2] == '\0' && r->alphabet != A_DIGITS64;
 
-    f->pairs[pair >> 6] |= 1ull << (pair & 63);
-    if (r->literal[2] == '\0')
-        f->short_pairs[pair >> 6] |= 1ull << (pair & 63);
-    else
-        add_quads(f, r);
+    while (!no_chars(&first)) {
+        struct chars second = wbi_chars_of(r, 1);
+        unsigned c = take_char(&first);
+
+        while (!no_chars(&second)) {
+            unsigned pair = c | take_char(&second) << 8;
+
+            set_bit(f->pairs, pair);
+            if (brief)
+                set_bit(f->short_pairs, pair);
+            else
+                add_quads(f, r, pair);
+        }
+    }
 }
 
 /* First bytes as one number, to refuse most candidates by one comparison. */
@@ -100,7 +135,7 @@ static void add_rule(struct prefilter *f, size_t at, size_t rule)
     const struct rule *r = &wbi_secret_rules[rule];
     size_t n = r->n;
 
-    f->order[at] = (uint8_t)rule;
+    f->order[at] = (uint16_t)rule;
     f->length[at] = (uint8_t)n;
     f->mask[at] = n < 8 ? (1ull << 8 * n) - 1 : UINT64_MAX;
     f->soft[at] = r->fold ? 0x2020202020202020u & f->mask[at] : 0;
@@ -108,21 +143,19 @@ static void add_rule(struct prefilter *f, size_t at, size_t rule)
     add_first_bytes(f, r);
 }
 
-/* Rules by the first bytes of their literal, so that a candidate meets few. */
+/* Rules by the first bytes of their literal, so that a candidate meets few: counted, then put
+ * in their places. */
 static void sort_rules(struct prefilter *f)
 {
-    uint16_t keys[LITERALS_MAX];
-    size_t n = 0;
+    uint16_t next[RULE_KEYS + 1] = {0};
 
     for (size_t r = 0; r < wbi_secret_rules_n; r++)
-        keys[r] = (uint16_t)wbi_rule_key(first_bytes(wbi_secret_rules[r].literal));
-    for (unsigned key = 0; key < RULE_KEYS; key++) {
-        f->start[key] = (uint8_t)n;
-        for (size_t r = 0; r < wbi_secret_rules_n; r++)
-            if (keys[r] == key)
-                add_rule(f, n++, r);
-    }
-    f->start[RULE_KEYS] = (uint8_t)n;
+        next[wbi_rule_key(first_bytes(wbi_secret_rules[r].literal)) + 1]++;
+    for (unsigned key = 0; key < RULE_KEYS; key++)
+        next[key + 1] = (uint16_t)(next[key + 1] + next[key]);
+    memcpy(f->start, next, sizeof f->start);
+    for (size_t r = 0; r < wbi_secret_rules_n; r++)
+        add_rule(f, next[wbi_rule_key(first_bytes(wbi_secret_rules[r].literal))]++, r);
 }
 
 static size_t lanes_here(void)
@@ -176,14 +209,14 @@ void wbi_scan_start(struct scan *s, const struct prefilter *f, struct wbi_str te
 static inline bool may_start(const struct prefilter *f, const uint8_t *p)
 {
     uint32_t quad = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-    unsigned pair = (quad | 0x2020) & 0xffff, hash = hash_quad(quad);
+    unsigned pair = quad & 0xffff, hash = hash_quad(quad);
 
     return ((f->quads[hash >> 6] >> (hash & 63)) | (f->short_pairs[pair >> 6] >> (pair & 63))) & 1;
 }
 
 static bool pair_may_start(const struct prefilter *f, const uint8_t *p)
 {
-    unsigned pair = fold(p[0]) | (unsigned)fold(p[1]) << 8;
+    unsigned pair = p[0] | (unsigned)p[1] << 8;
 
     return (f->pairs[pair >> 6] >> (pair & 63)) & 1;
 }

@@ -283,7 +283,7 @@ bool wbi_sealed_next(struct sealed *s, const struct wbi_secrets *set, struct wbi
 
             if (v.from >= s->block[b].to)
                 break;
-            *ret = (struct secret){v.from, v.to, SEALED_LABEL, false};
+            wbi_found(ret, v.from, v.to, SEALED_LABEL);
             if (!wbi_masked_before(set, t, ret))
                 return true;
             from = v.to + 1;

@@ -3,6 +3,7 @@
  * command lines, tables, XML and JSON write the two. A name says how much a value must look
  * like a secret: behind that of a password almost anything is one, behind a mere "key" only
  * what is random. Placeholders, paths and code are left alone. */
+#include "base/limits.h"
 #include "text/secrets_int.h"
 
 #define VALUE_MAX 150u       /* what a value is judged by; longer ones need a strong name */
@@ -57,7 +58,7 @@ static bool is_place_in_list(struct wbi_str name)
 }
 
 /* A name that ends in one of these, or is one of those. */
-static enum strength name_strength(struct wbi_str name)
+enum strength wbi_name_strength(struct wbi_str name)
 {
     static const struct wbi_str passwords[] = {W("password"), W("passwd"), W("passwort"),
                                                W("passphrase"), W("pwd")};
@@ -94,7 +95,7 @@ static enum strength name_strength(struct wbi_str name)
 
 bool wbi_secrets_telling(struct wbi_str name)
 {
-    return name_strength(name) >= STRONG;
+    return wbi_name_strength(name) >= STRONG;
 }
 
 static bool name_char(uint8_t c)
@@ -108,6 +109,7 @@ struct place {
     size_t at;  /* where the value starts; 0: there is none */
     char quote; /* that opens it, 0 for none; of an escaped one its first byte */
     bool tight; /* nothing but them: name=value, --name value, a line of a file */
+    bool block; /* of YAML: it begins in the line behind the head */
 };
 
 /* A quote, also as HTML, URLs and JSON write it, or a backslash. */
@@ -267,6 +269,35 @@ static bool in_table(const struct judged *j, size_t from)
     return j->text.p[i] == '|';
 }
 
+/* The word before `at`, and where it begins. */
+static struct wbi_str last_word_before(const struct judged *j, size_t at, size_t *ret_from)
+{
+    struct wbi_str t = j->text;
+    size_t end = at, i;
+
+    while (end > j->floor && at - end < 24 && (t.p[end - 1] == ' ' || t.p[end - 1] == '\t'))
+        end--;
+    i = end;
+    while (i > j->floor && end - i < 8 &&
+           (wbi_in_alphabet((uint8_t)t.p[i - 1], A_LETTER) || t.p[i - 1] == '-'))
+        i--;
+    *ret_from = i;
+    return end < at ? wbi_str_make(t.p + i, end - i) : wbi_str_make(t.p + at, 0);
+}
+
+/* ENV NAME value of a Dockerfile, setenv NAME value of csh, setx NAME value of Windows,
+ * set -gx NAME value of fish. */
+static bool behind_setter(const struct judged *j, size_t from)
+{
+    size_t at;
+    struct wbi_str word = last_word_before(j, from, &at);
+
+    if (word.n > 1 && word.p[0] == '-' && word.p[word.n - 1] == 'x')
+        return wbi_str_eqz(last_word_before(j, at, &at), "set");
+    return (wbi_str_eqz(word, "ENV") || wbi_str_eqz(word, "setenv") || wbi_str_eqz(word, "setx")) &&
+           !wbi_word_before(j, at);
+}
+
 /* Only blanks stand between the two. "PASS name" is the result of a test. */
 static size_t behind_blanks(const struct judged *j, size_t from, size_t to, size_t i,
                             enum strength strength, bool *ret_tight)
@@ -283,8 +314,9 @@ static size_t behind_blanks(const struct judged *j, size_t from, size_t to, size
         return i + 2;
     if (strength == PASSWORD && password && rest.n > 0 && (rest.p[0] == '\'' || rest.p[0] == '"'))
         return i;
-    *ret_tight = strength >= STRONG && (t.p[from] == '-' || behind_login(j, from) ||
-                                        (password && alone_in_line(j, from, i)));
+    *ret_tight =
+        strength >= STRONG && (t.p[from] == '-' || behind_login(j, from) ||
+                               behind_setter(j, from) || (password && alone_in_line(j, from, i)));
     return *ret_tight ? i : 0;
 }
 
@@ -328,8 +360,11 @@ static struct place find_value(struct judged *j, size_t from, size_t to, enum st
     } else if (blank > i) {
         p.at = behind_blanks(j, from, to, blank, strength, &p.tight);
     }
-    if (p.at > 0)
-        p.at = wbi_in_block(j, open_quote(t, wbi_skip_blanks(t, p.at, 24), &p.quote));
+    if (p.at > 0) {
+        i = open_quote(t, wbi_skip_blanks(t, p.at, 24), &p.quote);
+        p.at = wbi_in_block(j, i);
+        p.block = p.at != i;
+    }
     return p;
 }
 
@@ -419,11 +454,11 @@ static size_t line_value_end(const struct judged *j, size_t from, size_t i, size
 static enum strength strength_of(const struct judged *j, size_t from, size_t to, size_t at)
 {
     struct wbi_str name = wbi_str_make(j->text.p + from, to - from);
-    enum strength s = name_strength(name);
+    enum strength s = wbi_name_strength(name);
 
     return s != NOT_A_NAME
                ? s
-               : name_strength(wbi_str_from(name, wbi_behind_escape(j, from, at) - from));
+               : wbi_name_strength(wbi_str_from(name, wbi_behind_escape(j, from, at) - from));
 }
 
 /* Code goes on with a call, a block or an index. */
@@ -437,17 +472,28 @@ static bool code_follows(const struct judged *j, size_t end, char quote)
            (t.p[end] == '[' && wbi_mask_at(j->set, t, end) == 0);
 }
 
-/* "PASS: tests/foo2.sh", "PASS: TestV2", "--- PASS: ExampleV2 (0.00s)": how a test went. */
-static bool verdict(struct wbi_str t, size_t from, size_t to, struct wbi_str v)
+/* PASS, Pass or pass alone, a colon and a blank. Small letters begin the line: further in they
+ * are more often a member of YAML. */
+static bool verdict_before(const struct judged *j, size_t from, size_t to)
 {
-    bool path = wbi_str_index(v, '/') < v.n && wbi_even(v);
+    struct wbi_str t = j->text, name = wbi_str_make(t.p + from, to - from);
 
-    if (to - from != 4 || memcmp(t.p + from, "PASS", 4) != 0 ||
-        !wbi_str_starts(wbi_str_from(t, to), WBI_LIT(": ")))
+    return wbi_str_ieq(name, WBI_LIT("pass")) &&
+           wbi_str_starts(wbi_str_from(t, to), WBI_LIT(": ")) &&
+           (wbi_str_eqz(name, "PASS") || from == 0 || t.p[from - 1] == '\n');
+}
+
+/* "PASS: tests/foo2.sh", "pass: foo2test", "--- PASS: ExampleV2 (0.00s)": how a test went. */
+static bool verdict(const struct judged *j, size_t from, size_t to, const struct place *p,
+                    struct wbi_str v)
+{
+    struct wbi_str t = j->text;
+
+    if (p->quote != 0 || !verdict_before(j, from, to))
         return false;
-    return path || (from >= 4 && memcmp(t.p + from - 4, "--- ", 4) == 0) ||
-           (wbi_str_ieq(wbi_str_head(v, 4), WBI_LIT("test")) &&
-            (v.p[4] == '_' || v.p[4] == '-' || wbi_is_upper((uint8_t)v.p[4])));
+    if (from >= j->floor + 4 && memcmp(t.p + from - 4, "--- ", 4) == 0)
+        return true;
+    return wbi_name_of_test(v);
 }
 
 static bool judge(struct judged *j, size_t from, size_t to, enum strength strength,
@@ -464,7 +510,7 @@ static bool judge(struct judged *j, size_t from, size_t to, enum strength streng
             end = line_value_end(j, from, start, end);
     }
     v = wbi_str_make(t.p + start, end - start);
-    if (v.n < PASSWORD_MIN || code_follows(j, end, p->quote) || verdict(t, from, to, v))
+    if (v.n < PASSWORD_MIN || code_follows(j, end, p->quote) || verdict(j, from, to, p, v))
         return false;
     if (p->quote == '<' && (end >= t.n || t.p[end] != '<'))
         return false;
@@ -477,6 +523,21 @@ static bool judge(struct judged *j, size_t from, size_t to, enum strength streng
     if (end - start > (strength >= STRONG ? LONG_VALUE_MAX : VALUE_MAX))
         return false;
     return wbi_found(ret, start, end, strength >= STRONG ? "secret-value" : "key-value");
+}
+
+/* A value of more than one line: from its first line on, if that is a secret as a whole. */
+static void whole_block(struct wbi_str t, size_t at, struct secret *ret)
+{
+    size_t next = ret->to + 1;
+    bool ended;
+
+    if (ret->to >= t.n || t.p[ret->to] != '\n')
+        return;
+    ret->indent = at - wbi_line_start(t, at);
+    ret->left = WBI_LIMIT_SECRET_PEM;
+    ret->to = next + wbi_indented_body(t, next, ret->left, ret->indent, &ended);
+    ret->left -= ret->to - next;
+    ret->open = !ended;
 }
 
 /* Said without comparing names: nothing assigns, or what follows is too short or a number. */
@@ -496,6 +557,25 @@ static bool no_value(struct wbi_str t, size_t i)
            (i - from < PASSWORD_MIN || !letter);
 }
 
+/* A key that all may know, by its own name or by the words before it: of a cache ("Cache saved
+ * with the key: …"), a public one, one of a foreign table, the nonce of a WebSocket. */
+static bool open_key(const struct judged *j, size_t from, size_t to)
+{
+    static const char *const words[] = {"cache",   "public",   "foreign", "websocket",
+                                        "sitekey", "site_key", "site-key"};
+    struct wbi_str t = j->text, said;
+    size_t i = from;
+
+    while (i > j->floor && from - i < 64 &&
+           (wbi_in_alphabet((uint8_t)t.p[i - 1], A_WORD) || t.p[i - 1] == ' '))
+        i--;
+    said = wbi_str_make(t.p + i, to - i);
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        if (wbi_find_fold(said, wbi_str_z(words[k])) < said.n)
+            return true;
+    return false;
+}
+
 bool wbi_match_generic(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
     struct wbi_str t = j->text;
@@ -513,5 +593,13 @@ bool wbi_match_generic(struct judged *j, size_t at, const struct rule *r, struct
     if (strength == NOT_A_NAME)
         return false;
     p = find_value(j, from, to, strength);
-    return p.at > 0 && p.at < t.n && judge(j, from, to, strength, &p, ret);
+    if (p.at == 0 && strength >= STRONG && at < j->limit && strchr(",;\t\n\"", t.p[to]) != NULL)
+        wbi_columns_head(j->table, t, from, j->floor);
+    if (p.at == 0 || p.at >= t.n)
+        return false;
+    if (!judge(j, from, to, strength, &p, ret) || (strength <= WEAK && open_key(j, from, to)))
+        return false;
+    if (p.block)
+        whole_block(t, p.at, ret);
+    return true;
 }
